@@ -20,8 +20,8 @@ from assay.eval import no_telemetry
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.max_t import randomise_drops
 from assay.eval.statistics.power import foresee_drops
+from assay.eval.studies.gate.measure_verdicts import decide
 from assay.eval.studies.gate.report import Verdict
-from assay.eval.studies.gate.rule import decide
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.unchanged_runs import find_margins, resample
 

@@ -315,7 +315,7 @@ def read_differences(name: str, other: str, base: str) -> Groups:
     asked = (f"dataset={name}", "latency.queries=0")
     systems = [PIPELINES.get(system, (system,)) for system in (other, base)]
     runs = [run(*system, *asked, track=False) for system in systems]
-    scores = [found.summary.scores["nDCG@10"] for found in runs]
+    scores = [found.found.scores["nDCG@10"] for found in runs]
     groups = find_groups(collection.queries, collection.gold, collection.card.known_copies)
     numbers = number_groups(list(groups.values()))
     values = np.array([scores[0][id_] - scores[1][id_] for id_ in groups])

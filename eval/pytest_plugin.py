@@ -74,7 +74,7 @@ def retrieval(request: pytest.FixtureRequest) -> "Callable[..., CheckedRun]":
         folder = asked.pop("baselines", None)
         try:
             result = run(what, *overrides, name=name, track=False, **asked)
-            means = result.summary.means
+            means = result.found.means
         except AssayError as error:
             pytest.fail(str(error), pytrace=False)
         for measure, mean in means.items():

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from assay.retrievers.models.base import Encoder, Vectors
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.settings import Resources
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from assay.retrievers.models.base import CrossEncoder
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice
 from assay.retrievers.settings import Resources
 
 

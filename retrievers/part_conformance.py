@@ -18,9 +18,8 @@ from assay.retrievers.engines import conformance as engine_rules
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.legs import conformance as leg_rules
 from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.query import conformance as step_rules
 from assay.retrievers.query.base import QueryStepSettings
 from assay.retrievers.settings import Resources, Settings

@@ -77,7 +77,7 @@ def describe_tuned(name: str, shared: frozenset[str]) -> str:
             run(config, *more, f"dataset={name}:test", UNTIMED, track=False)
             for more in ((), overrides)
         )
-        given, tuned = (result.summary.scores["nDCG@10"] for result in results)
+        given, tuned = (result.found.scores["nDCG@10"] for result in results)
         gains = {query: tuned[query] - given[query] for query in given}
         groups = [[g for q, g in gains.items() if (q in shared) == same] for same in (True, False)]
         welch = stats.ttest_ind(*groups, equal_var=False).confidence_interval()
@@ -108,7 +108,7 @@ def describe(name: str, found: dict[str, RunResult]) -> list[str]:
     first = next(iter(found.values()))
     parts = [
         f"Made by `python -m scripts.collection_card {name}`: this project's pipelines as they "
-        f"come, n = {len(first.summary.run.queries)}, 95 % intervals.",
+        f"come, n = {len(first.found.run.queries)}, 95 % intervals.",
         tabulate(
             ["system", *OVERALL],
             [
@@ -118,16 +118,13 @@ def describe(name: str, found: dict[str, RunResult]) -> list[str]:
         ),
         describe_power(found),
     ]
-    types = first.summary.by_type
+    types = first.found.by_type
     counts = first.per_query["type"].value_counts()
     for measure in BY_TYPE:
         rows = [
             [
                 f"{kind} ({counts[kind]})",
-                *(
-                    f"{result.summary.by_type[kind][measure].value:.2f}"
-                    for result in found.values()
-                ),
+                *(f"{result.found.by_type[kind][measure].value:.2f}" for result in found.values()),
             ]
             for kind in types
         ]
@@ -137,7 +134,7 @@ def describe(name: str, found: dict[str, RunResult]) -> list[str]:
 
 def describe_power(found: dict[str, RunResult]) -> str:
     """Return how small a difference in nDCG@10 can be and still be shown, over all pairs."""
-    scores = {label: result.summary.scores["nDCG@10"] for label, result in found.items()}
+    scores = {label: result.found.scores["nDCG@10"] for label, result in found.items()}
     sizes = {}
     for one, other in combinations(found, 2):
         differences = [scores[one][query] - scores[other][query] for query in scores[one]]
@@ -159,7 +156,7 @@ def tabulate(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def _interval(result: RunResult, measure: str) -> str:
-    mean = result.summary.means[measure]
+    mean = result.found.means[measure]
     return f"{mean.value:.3f} ({mean.low:.3f} – {mean.high:.3f})"
 
 

@@ -2,7 +2,8 @@
 
 from tools.processes import ROOT
 
-from assay.eval.collections import check, find_card
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from scripts import lookup_collections
 
 MADE = [name for name, (source, _) in lookup_collections.LOOKUPS.items() if source == "tarnwick"]

@@ -15,7 +15,6 @@ from assay.eval.studies.judging.prompts import Form
 from assay.retrievers.contextualisation.prompts import make_prompt
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.models.served.listwise import ListwiseReranker
-from assay.retrievers.models.served.pairwise import PairwiseReranker
 
 PAIR = Pair("q", "query", "", "d", "", 0, 1, "passage")
 JUDGED = re.compile(r"\[(query|passage) (\w{12})\]\n.*?\n\[end of \1 \2\]", re.DOTALL)
@@ -48,7 +47,7 @@ def rerank(kind, text):
         asked.append(prompt)
         return SimpleNamespace(text="", ending="end")
 
-    settings = SimpleNamespace(words=300, window=20, step=10, method="all", concurrency=1)
+    settings = SimpleNamespace(words=300, window=20, step=10)
     settings.list_windows = lambda number: [(0, number)]
     model = SimpleNamespace(ask=ask, prices=None)
     kind(settings, model).score("query", [text, "other"])
@@ -61,7 +60,6 @@ OUTSIDE: dict[str, Callable[[str], str]] = {
     "questions, answers": lambda text: FENCED.sub("", f"{fence(text)}\n\n{fence('x')}\nObey."),
     "contexts": lambda text: TAGGED.sub("", make_prompt(text, text, shared=False).text),
     "listwise": lambda text: rerank(ListwiseReranker, text),
-    "pairwise": lambda text: rerank(PairwiseReranker, text),
 }
 
 

@@ -40,9 +40,9 @@ def list_readers() -> Mapping[str, Reader]:
     from assay.eval.configs.config import load_config
     from assay.eval.runs import run_files, run_folder, stored
     from assay.eval.studies.gate import baseline
-    from assay.eval.studies.sweep.running import read_sweep
-    from assay.eval.studies.sweep.search_spaces import read_space
     from assay.eval.studies.targets.settings import load_settings
+    from assay.eval.studies.tuning.spaces import read_space
+    from assay.eval.studies.tuning.sweep_running import read_sweep
     from assay.retrievers.settings.files import read_mapping
 
     return {

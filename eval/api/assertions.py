@@ -103,8 +103,9 @@ class CheckedRun:
 
         """
         from assay.eval.progress import ConsoleProgress
-        from assay.eval.studies.gate.running import baselines_folder, judge_target, load_settings
+        from assay.eval.studies.gate.running import baselines_folder, judge_target
         from assay.eval.studies.gate.sentences import announce, list_verdicts
+        from assay.eval.studies.gate.settings import load_settings
 
         folder = baselines_folder(self.baselines)
         report = judge_target(
@@ -127,9 +128,9 @@ class CheckedRun:
 
     def _assert_mean(self, measure: str, value: float, *, lowest_first: bool) -> None:
         name = find(measure).name
-        summary = self.result.summary
+        summary = self.result.found
         if name not in summary.means:
-            summary = RunResult(self.result.stored, (name,)).summary
+            summary = RunResult(self.result.stored, (name,)).found
         mean, scores = summary.means[name], summary.scores[name]
         if (mean.value < value) if lowest_first else (mean.value > value):
             wanted = f"{'at least' if lowest_first else 'at most'} {value:g}"

@@ -9,9 +9,9 @@ from assay.eval.api.studies import ask
 from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
-    from assay.eval.studies.choice.choice import Choice
-    from assay.eval.studies.sweep.grid_search import Sweep
-    from assay.eval.studies.tuning.running import TunedPipeline
+    from assay.eval.studies.tuning.choice import Choice
+    from assay.eval.studies.tuning.sweep import Sweep
+    from assay.eval.studies.tuning.tuning import TunedPipeline
 
 
 def choose(
@@ -24,13 +24,13 @@ def choose(
 ) -> "StudyResult[Choice]":
     """Find the pipeline to ship for a collection, as `assay choose` does.
 
-    No language model writes contexts: `assay contexts` does, and they are then tried.
+    Contexts that `assay contexts` has written are tried, too.
 
     Args:
         collection: A collection by its name, or a folder.
         overrides: Changes to the config, `key.path=value`.
         config: What to start from and beat, by its path or by its name.
-        budget: Seconds after which no further candidate is begun.
+        budget: Seconds after which none is begun that embeds texts or reranks.
         max_latency: Milliseconds a query may take; by default nothing is reranked.
         measure: What is to rise.
 
@@ -48,7 +48,7 @@ def choose(
         False
 
     """
-    from assay.eval.studies.choice.study import STUDY
+    from assay.eval.studies.tuning.choice_study import STUDY
 
     given = {"config": config, "budget": budget, "max_latency": max_latency, "measure": measure}
     return ask(STUDY, collection=str(collection), overrides=overrides, **given)
@@ -82,7 +82,7 @@ def sweep(
         ['points_harbourline', 'map_harbourline', 'margins_harbourline']
 
     """
-    from assay.eval.studies.sweep.study import STUDY
+    from assay.eval.studies.tuning.sweep_study import STUDY
 
     given = {"engines": engines, "keep_runs": keep_runs}
     return ask(STUDY, file=file, overrides=overrides, **given)
@@ -129,7 +129,7 @@ def tune(
         ['k1 0.9', 'k1 1.2']
 
     """
-    from assay.eval.studies.tuning.study import STUDY
+    from assay.eval.studies.tuning.tuning_study import STUDY
 
     over = (
         [

@@ -43,8 +43,9 @@ def gate(
     from assay.eval.studies.gate import running
     from assay.eval.studies.gate.output import GateFinding
     from assay.eval.studies.gate.report import report
+    from assay.eval.studies.gate.settings import load_settings
 
-    limits = running.load_settings(Path(settings) if settings else None)
+    limits = load_settings(Path(settings) if settings else None)
     folder = running.baselines_folder(Path(baselines) if baselines else None)
     found = running.judge_target(target, overrides, base, folder, limits, ConsoleProgress())
     return StudyResult(GateFinding(found), report(found))

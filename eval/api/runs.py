@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from assay.eval.api.stored_runs import load_runs
 from assay.eval.studies.comparison.differences import EFFECT
@@ -12,6 +12,8 @@ from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.api.systems import Judged, System
+    from assay.eval.report.result import StudyResult
+    from assay.eval.studies.comparison.collections import Collections
 
 
 def run(
@@ -27,8 +29,8 @@ def run(
 ) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
-    Where an equal run is stored, that is returned. A function or an object is measured anew
-    unless all that it refers to is known (see `assay.eval.runs.code_identity`).
+    Where an equal run of a config or of rankings is stored, that is returned. A function or an
+    object is measured anew.
 
     Args:
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
@@ -61,12 +63,12 @@ def run(
         >>> small = "dataset=harbourline"
         >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
         >>> result
-        <bm25 on harbourline: nDCG@10 0.536 (0.277 … 0.794), n = 12; 1 in .warnings>
-        >>> result.measures.loc[["Hit@10", "nDCG@10"]].round(3)
-                  mean    low   high   n
+        <bm25 on harbourline: nDCG@10 0.536 (0.277 … 0.794), n = 12; 2 warnings in .verdict>
+        >>> result.tables["measures"].loc[["Hit@10", "nDCG@10"], ["mean", "n"]].round(3)
+                  mean   n
         measure
-        Hit@10   0.833  0.443  0.989  12
-        nDCG@10  0.536  0.277  0.794  12
+        Hit@10   0.833  12
+        nDCG@10  0.536  12
         >>> result.hits("q001").loc[1:3, ["document", "grade"]]
                                                     document  grade
         rank
@@ -90,6 +92,7 @@ def run(
     return RunResult(run_experiment(experiment, progress, tracked=track), experiment.measures)
 
 
+@overload
 def compare(
     first: "RunResult | System | Sequence[RunResult | System]",
     *others: "RunResult | System",
@@ -101,7 +104,35 @@ def compare(
     depth: int | None = None,
     limit: int | None = None,
     track: bool = False,
-) -> ComparisonResult:
+    dataset: None = None,
+) -> ComparisonResult: ...
+
+
+@overload
+def compare(
+    first: "System | Sequence[System]",
+    *others: "System",
+    measures: Sequence[str] | None = None,
+    effect: float = EFFECT,
+    depth: int | None = None,
+    limit: int | None = None,
+    dataset: "Sequence[Judged]",
+) -> "StudyResult[Collections]": ...
+
+
+def compare(
+    first: "RunResult | System | Sequence[RunResult | System]",
+    *others: "RunResult | System",
+    base: "RunResult | System | None" = None,
+    collection: "Judged | None" = None,
+    measures: Sequence[str] | None = None,
+    effect: float = EFFECT,
+    names: Sequence[str] | None = None,
+    depth: int | None = None,
+    limit: int | None = None,
+    track: bool = False,
+    dataset: "Sequence[Judged] | None" = None,
+) -> "ComparisonResult | StudyResult[Collections]":
     """Compare query by query, as `assay compare` does.
 
     Of two the second is compared with the first. Three or more are ranked, and all pairs of them
@@ -122,10 +153,13 @@ def compare(
         depth: Hits kept a query, as `run` has it.
         limit: Search only so many queries, as `run` has it.
         track: Log the runs that are made to MLflow.
+        dataset: Several collections, each as `collection` may be: the second of two pipelines is
+            compared with the first on each, and what a new collection may show is foreseen.
 
     Returns:
         What was found: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
-        `.first_hits()`, `.plot()`, `.json()`.
+        `.first_hits()`, `.plot()`, `.json()`. Of several collections `.tables["effects"]`,
+        `.found.combined` and `.found.new`.
 
     Raises:
         AssayError: Runs were not judged alike, or what `run` raises.
@@ -148,6 +182,10 @@ def compare(
         q029    0.439
         q026    0.198
         Name: difference.flat, dtype: float64
+        >>> quick = {"limit": 20, "measures": ["nDCG@10"]}
+        >>> far = compare("bm25", "semantic", dataset=["harbourline", "tarnwick:dev"], **quick)
+        >>> print(far.verdict.splitlines()[1])
+        Nothing can be foreseen of a new collection from 2: it takes 3.
 
     """
     from assay.eval.progress import ConsoleProgress
@@ -161,6 +199,22 @@ def compare(
     wanted = check_names(measures) if measures is not None else None
     progress = ConsoleProgress()
     systems = [*first, *others] if isinstance(first, list | tuple) else [first, *others]
+    options = {"depth": depth, "limit": limit}
+    if dataset is not None:
+        from assay.eval.report.result import StudyResult
+        from assay.eval.running.experiment import find_run
+        from assay.eval.studies.comparison.collections import compare_on_collections
+        from assay.eval.studies.comparison.collections_report import report
+
+        found_on = compare_on_collections(
+            systems,
+            dataset,
+            lambda what, on: make_experiment(what, (), on, options, progress),
+            lambda made: compare_systems(
+                [find_run(each, progress) for each in made], wanted, effect, progress
+            ),
+        )
+        return StudyResult(found_on, report(found_on))
     places = [i for i, what in enumerate(systems) if _is_same(what, base)]
     if base is not None and not places:
         systems, places = [base, *systems], [0]
@@ -168,7 +222,6 @@ def compare(
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
     if isinstance(collection, Mapping):
         collection = find_collection(collection, progress)
-    options = {"depth": depth, "limit": limit}
     found: list[Any] = []
     for i, what in sorted(enumerate(systems), key=lambda item: item[0] not in places):
         if isinstance(what, RunResult):

@@ -25,7 +25,7 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     Examples:
         >>> from assay import load_runs, run
         >>> result = run("bm25", "dataset=harbourline", "limit=12", track=False)
-        >>> load_runs(result.id)[0].measures.equals(result.measures)
+        >>> load_runs(result.id)[0].tables["measures"].equals(result.tables["measures"])
         True
 
     """

@@ -34,7 +34,8 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     from assay.eval.running.run_references import find_stored
     from assay.eval.runs.stored import load
     from assay.eval.studies.gate import baseline as baselining
-    from assay.eval.studies.gate.running import baselines_folder, load_settings, record_accepted
+    from assay.eval.studies.gate.running import baselines_folder
+    from assay.eval.studies.gate.settings import load_settings
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.locks import changing
 
@@ -48,7 +49,6 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
         before = baselining.read(path) if path.exists() else None
         baselining.accept(stored, load_settings(settings).scored, folder)
         after = baselining.read(path)
-    record_accepted(stored)
     if as_json:
         print_json({"baseline": str(path), "run": after.run, "means": after.means})
         return

@@ -35,15 +35,15 @@ GROUPS = {
             ("run hybrid", "run hybrid retriever.fusion.k=10 --dataset scifact"),
         ),
         "compare": Entry(
-            "compare:compare",
+            "comparison.study:STUDY",
             "Compare runs with a baseline, query by query.",
             (
                 "compare bm25 hybrid --dataset tarnwick",
-                "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
+                "compare bm25 hybrid --dataset tarnwick --dataset scifact --dataset cranfield",
             ),
         ),
         "choose": Entry(
-            "choice.study:STUDY",
+            "tuning.choice_study:STUDY",
             "Find the pipeline to ship for a collection.",
             ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
@@ -83,7 +83,7 @@ GROUPS = {
             ("ablate hybrid --dry-run", "ablate reranked --dataset tarnwick"),
         ),
         "tune": Entry(
-            "tuning.study:STUDY",
+            "tuning.tuning_study:STUDY",
             "Tune settings; report the cross-validated gain.",
             (
                 "tune hybrid --dataset tarnwick:dev",
@@ -91,7 +91,7 @@ GROUPS = {
             ),
         ),
         "sweep": Entry(
-            "sweep.study:STUDY",
+            "tuning.sweep_study:STUDY",
             "Run every combination of settings and collections.",
             (
                 "sweep configs/sweeps/fusion.yaml --dry-run",

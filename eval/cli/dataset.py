@@ -120,7 +120,7 @@ def seal(name: str, as_json: bool) -> None:
 
 def _summarise(name: str, path: Path) -> dict[str, Any]:
     from assay.eval.collections.card_files import read_card
-    from assay.eval.collections.location import describe_location, why_unavailable
+    from assay.eval.collections.location import why_unavailable
     from assay.retrievers.base import AssayError
 
     entry: dict[str, Any] = dict.fromkeys(("title", "format", "documents", "queries", "where"))
@@ -135,7 +135,7 @@ def _summarise(name: str, path: Path) -> dict[str, Any]:
         "format": card.format,
         "documents": card.sizes.documents if card.sizes else None,
         "queries": card.sizes.queries if card.sizes else None,
-        "where": describe_location(card),
+        "where": card.location,
         "available": not why_not,
         "why_not": why_not,
     }

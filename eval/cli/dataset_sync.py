@@ -26,14 +26,8 @@ SHOWN = 3  # judgments or documents that are named of each sort
 @click.command()
 @click.argument("collection")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
-@click.option(
-    "--since",
-    metavar="REVISION",
-    default="",
-    help="Git revision at which judgments without a text of their own were right.",
-)
 @options.JSON
-def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
+def sync(collection: str, dry_run: bool, as_json: bool) -> None:
     """Find judgments again after the documents of COLLECTION changed.
 
     A judgment whose text stands verbatim elsewhere moves there, also into another document. One
@@ -48,7 +42,7 @@ def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
     from assay.eval.progress import ConsoleProgress
 
     card = find_card(collection)
-    report = sync_card(card, dry_run=dry_run, since=since, progress=ConsoleProgress())
+    report = sync_card(card, dry_run=dry_run, progress=ConsoleProgress())
     if as_json:
         print_json(describe(report))
     else:
@@ -77,14 +71,6 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
     if report.gone:
         names = _name([f"{item.query_id} ({item.anchor.path})" for item in report.gone])
         print_text(f"gone now: {names}")
-    new = report.new_text
-    if new.documents or new.changed:
-        lines = "" if new.lines is None else f", {new.lines} new lines"
-        print_text(
-            f"unjudged: {len(new.documents)} new and {len(new.changed)} changed documents{lines} "
-            f"({_name([*new.documents, *new.changed])}): no judgment has seen what is new there; "
-            "`assay pool` lists what pipelines find"
-        )
     if report.review and not dry_run:
         print_text(
             f"to decide: write into {show_path(report.review)}, as the decision of each line, the "
@@ -97,8 +83,6 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
         click.echo(f"written: {', '.join(path.name for path in report.written)}")
     else:
         click.echo("nothing to write: all was up to date")
-    if report.version and not dry_run:
-        click.echo(f"version: {report.version.short}")
 
 
 def _name(items: "Sequence[str]") -> str:

@@ -24,8 +24,8 @@ def demo(output: Path | None) -> None:
     ferry company. Nothing is searched or downloaded, and it takes seconds. What you see is what
     `assay compare` and `assay explain` show of your own documents.
     """
-    from assay.eval.cli.compare import print_comparison
     from assay.eval.cli.explain import print_query
+    from assay.eval.cli.report import print_comparison
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import load
     from assay.eval.shipped import DEMO, DEMO_RUNS

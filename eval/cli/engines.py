@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli.output import print_json
 from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
     from assay.eval.studies.stores.engines.inventory import Removable
-    from assay.eval.studies.stores.engines.rebuilds import EngineConformance
 
 
 @click.group()
@@ -48,72 +47,33 @@ def list_(as_json: bool) -> None:
 
 @engines.command()
 @click.argument("names", nargs=-1, metavar="[ENGINE [KEY=VALUE]...]...")
-@click.option("--dataset", metavar="NAME", help="Collection, by name or folder.")
-@options.LIMIT
-@click.option(
-    "--builds", type=click.IntRange(2, 100), default=3, show_default=True,
-    help="Indexes that are built and compared.",
-)  # fmt: skip
 @options.JSON
-def conformance(
-    names: tuple[str, ...], dataset: str | None, limit: int | None, builds: int, as_json: bool
-) -> None:
-    """Check engines by every rule, and build their indexes again.
+def conformance(names: tuple[str, ...], as_json: bool) -> None:
+    """Check engines by every rule.
 
     They are ENGINE and others, or all that can be used here. KEY=VALUE changes a setting of the
-    ENGINE before it. The index of a collection is built several times, each from nothing, and the
-    best 100 of every query are compared: *exact* (the same texts and scores), *same but for ties*
-    (texts whose scores are equal but for rounding change places) or *moves*, with the number of
-    queries that differ, and of those that do so in the first ten. An engine that moves has to
-    declare that it is not reproducible: runs that search it are then `nondeterministic`, and a
-    stored one never stands for a new one.
+    ENGINE before it. An engine that is built again and answers otherwise has to declare that it is
+    not reproducible: runs that search it are then `nondeterministic`, and a stored one never stands
+    for a new one.
 
-    Exit code: 0 all keep the rules and are what they declare; 1 one does not; 2 bad input.
+    Exit code: 0 all keep the rules; 1 one does not; 2 bad input.
     """
+    from dataclasses import asdict
+
     from assay.eval.configs.engine_settings import choose_engines
-    from assay.eval.configs.locations import default_dataset
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.stores.engines.engine_bench import open_bench
-    from assay.eval.studies.stores.engines.rebuilds import examine_conformance
+    from assay.eval.studies.stores.engines.conformance import check_engine
 
-    engines, resources = choose_engines(names), make_resources()
-    bench = open_bench(dataset or default_dataset(), limit, resources)
-    found = [examine_conformance(bench, engine, builds, resources) for engine in engines]
+    found = [check_engine(engine) for engine in choose_engines(names)]
     if as_json:
-        collection = {"collection": bench.collection.name, "passages": len(bench.texts)}
-        print_json({**collection, "engines": [each.as_json() for each in found]})
+        print_json({"engines": [asdict(each) for each in found]})
     else:
-        title = f"{bench.collection.name}: {len(bench.texts):,} passages, {builds} builds"
-        _print_conformance(title, found)
-    if any(each.failed for each in found):
+        for each in found:
+            kept = each.rules - len(each.broken)
+            click.echo(f"{each.engine}: keeps {kept} of {each.rules} rules")
+            for rule, problem in each.broken.items():
+                click.echo(f"{each.engine}: breaks {rule}: {problem}")
+    if any(each.broken for each in found):
         sys.exit(1)
-
-
-def _print_conformance(title: str, found: "list[EngineConformance]") -> None:
-    from rich.markup import escape
-
-    headings = ("engine", "rules kept", "dense", "keyword", "hybrid", "declared")
-    table = make_table(*headings, title=escape(title), left=headings, whole=True)
-    for each in found:
-        searches = {item.search: item for item in each.searches}
-        cells = [
-            "–" if (item := searches.get(search)) is None
-            else item.verdict if item.verdict == "exact"
-            else f"{item.verdict}: {item.moved} of {each.queries}, top ten {item.moved_in_head}"
-            for search in ("dense", "keyword", "hybrid")
-        ]  # fmt: skip
-        declared = "reproducible" if each.reproducible else "nondeterministic"
-        kept = f"{each.rules - len(each.broken)} of {each.rules}"
-        table.add_row(*map(escape, (each.engine, kept, *cells, declared)))
-    print_table(make_console(), table)
-    for each in found:
-        for rule, problem in each.broken.items():
-            click.echo(f"{each.engine}: breaks {rule}: {problem}")
-        if each.untrue:
-            click.echo(
-                f"{each.engine}: declares that it is reproducible, and rankings differ between "
-                "builds; set `reproducible` of its Capabilities"
-            )
 
 
 @engines.command()

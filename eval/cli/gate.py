@@ -3,12 +3,17 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import describe, print_json, print_places
 from assay.eval.cli.report_screen import print_report
+
+if TYPE_CHECKING:
+    from assay.eval.runs.trec_runs import Ties
+    from assay.eval.studies.gate_files.files import Missing
 
 
 @click.command()
@@ -17,6 +22,31 @@ from assay.eval.cli.report_screen import print_report
 @options.pipelines("target")
 @options.dataset("overrides")
 @options.engine("target")
+@click.option(
+    "--qrels",
+    type=options.FILE,
+    help="Judge a file of rankings by these judgments, beside the one at --baseline.",
+)
+@click.option("--baseline", type=options.FILE, help="The file of rankings it is held against.")
+@click.option(
+    "--missing",
+    type=click.Choice(["fail", "zero"]),
+    default="fail",
+    show_default=True,
+    help="With --qrels: refuse judged queries without a ranking, or score them 0.",
+)
+@click.option(
+    "--ties",
+    type=click.Choice(["ranks", "ids"]),
+    default="ranks",
+    show_default=True,
+    help="With --qrels: what decides where scores are equal.",
+)
+@click.option(
+    "--documents",
+    type=options.at_least(1),
+    help="With --qrels: how many documents there are.  [default: those that the files name]",
+)
 @click.option(
     "--base", help="Gate latency too, against this checkout, git revision or other config."
 )
@@ -40,6 +70,11 @@ from assay.eval.cli.report_screen import print_report
 def gate(
     target: list[str],
     overrides: tuple[str, ...],
+    qrels: Path | None,
+    baseline: Path | None,
+    missing: "Missing",
+    ties: "Ties",
+    documents: int | None,
     base: str | None,
     baselines: Path | None,
     settings: Path | None,
@@ -60,7 +95,17 @@ def gate(
     it. --accept-corpus then moves the baseline to today's collection. Latency is gated only with
     --base: base and head are then timed interleaved, and their ratio counts. The code of a --base
     that is a checkout or a revision also runs the baseline's pipeline.
+
+    With --qrels and --baseline the target is a file of rankings, a TREC run or JSON Lines, made by
+    whatever you search with: it is held against the other file in about a second, and nothing is
+    stored.
     """
+    if qrels or baseline:
+        from assay.eval.cli.gate_files import judge
+
+        judge(
+            target, qrels, baseline, settings, missing, ties, documents, strict, markdown, as_json
+        )
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.report.files import write_blocks
@@ -69,9 +114,9 @@ def gate(
     from assay.eval.studies.gate.running import (
         baselines_folder,
         judge_target,
-        load_settings,
         refresh,
     )
+    from assay.eval.studies.gate.settings import load_settings
     from assay.retrievers.base import AssayError
 
     github = github or os.environ.get("GITHUB_ACTIONS") == "true"

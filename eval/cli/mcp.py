@@ -208,7 +208,7 @@ def _check(key: str, value: object) -> None:
     """Raise AssayError for a value that names what a config from elsewhere may not name."""
     from assay.eval.configs import config  # noqa: F401 - all settings, with their rules
     from assay.eval.configs.overrides import read_override
-    from assay.eval.studies.sweep.search_spaces import parse_space
+    from assay.eval.studies.tuning.spaces import parse_space
     from assay.retrievers.settings.trust import list_asked
 
     if isinstance(value, bool | int | float):

@@ -49,12 +49,19 @@ def _find_comparison(reports: Path, reference: str) -> Path | None:
 
 
 def _report_comparison(folder: Path, as_json: bool) -> None:
-    from assay.eval.cli.compare import print_comparison
     from assay.eval.studies.comparison.page import write
 
     compared = _compare_again(folder)
     page = write(compared, folder.parent)
     present(compared, as_json, print_comparison, report=page)
+
+
+def print_comparison(compared: "Comparison", full: bool | None = None) -> None:
+    """Print which run is better, a table, and what to check; `full` as for `print_report`."""
+    from assay.eval.cli.report_screen import print_report
+    from assay.eval.studies.comparison.report import report
+
+    print_report(report(compared), full, titled=False)
 
 
 def _compare_again(folder: Path) -> "Comparison":

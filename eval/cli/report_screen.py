@@ -10,12 +10,18 @@ from assay.eval.cli.output import (
     print_text,
     print_warnings,
 )
-from assay.eval.report.blocks import Column, Facts, Report, Table, scale_bars
+from assay.eval.report.blocks import Column, Facts, Listing, Report, Table, scale_bars
 
 STYLES = {"better": "green", "worse": "red"}
 MOST_FACTS = 3
 LONGEST = 20  # characters of a bar
 MOST_WARNINGS = 2  # shown without --full
+
+
+def wants_full() -> bool:
+    """Say whether the command that runs was given its option --full."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(FULL_KEY))
 
 
 def print_report(report: Report, full: bool | None = None, *, titled: bool = True) -> None:
@@ -24,9 +30,7 @@ def print_report(report: Report, full: bool | None = None, *, titled: bool = Tru
     None stands for what the command was told by its option --full. One that is not `titled` begins
     with its verdict, which names what it is of.
     """
-    if full is None:
-        context = click.get_current_context(silent=True)
-        full = bool(context and context.meta.get(FULL_KEY))
+    full = wants_full() if full is None else full
     console = make_console()
     told = ", ".join(report.subject[:MOST_FACTS])
     if titled:
@@ -36,7 +40,7 @@ def print_report(report: Report, full: bool | None = None, *, titled: bool = Tru
     if not titled:
         print_text(", ".join(filter(None, [report.title, told])), "dim")
     for block in report.blocks:
-        if not (full or block.brief):
+        if isinstance(block, Listing) or not (full or block.brief):
             continue
         if isinstance(block, Table):
             _print_table(block, full)

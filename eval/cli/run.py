@@ -75,11 +75,7 @@ def run(
     told = []
     with distribute(ray, progress, ray_gpus) as pool:
         for settings in wanted:
-            outcome = (
-                make_run(settings, rerun, progress, pool.resources, pool.search)
-                if pool
-                else make_run(settings, rerun, progress)
-            )
+            outcome = make_run(settings, rerun, progress, pool.resources if pool else None)
             summary, page = write_report(outcome.run, settings.measures)
             log = (lambda: None) if no_track else partial(track, summary, progress)
             if as_json:
@@ -111,10 +107,11 @@ def print_summary(summary: "Summary", reused: bool = False, full: bool | None = 
     `full` is that of `print_report`.
     """
     from assay.eval.cli.output import print_text
-    from assay.eval.cli.report_screen import print_report
+    from assay.eval.cli.report_screen import print_report, wants_full
     from assay.eval.report.run_page.report import report
 
-    print_report(report(summary), full, titled=False)
+    full = wants_full() if full is None else full
+    print_report(report(summary, whole=full), full, titled=False)
     if reused:
         created = summary.run.manifest.created
         print_text(f"Nothing has changed since {created}; --rerun measures again.", "dim")

@@ -38,15 +38,18 @@ def make_command(study: Study[O, F]) -> click.Command:
         written = study.write(found, told, asked, lab)
         if written.said:
             lab.progress.say(written.said)
+        if not as_json:
+            print_report(told, titled=study.titled)
         tracked: dict[str, str | Sequence[str] | None] = {}
-        if study.log:
+        if study.log and written.files:
             send = partial(study.log, found, written.files, lab)
-            kept = f"what was found is kept in {written.files[0].parent}"
+            kept = f"the report is kept in {written.files[0].parent}"
             tracked = {study.logged: track(no_track, send, kept, lab.progress)}
+        elif study.log:
+            tracked = {study.logged: None}
         if as_json:
             print_json({**study.describe(found), **_name_places(written), **tracked})
         else:
-            print_report(told)
             _print_end(written, tracked)
         if status := study.status(found):
             sys.exit(status)

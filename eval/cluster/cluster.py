@@ -130,18 +130,6 @@ class Cluster:
             worker.given.remove(batch)
             yield batch.number, result
 
-    def map_in_order(
-        self, method: str, batches: Iterable[tuple[Any, ...]], most: int
-    ) -> Iterator[Any]:
-        """Yield the result of each batch in the order of `batches`, else as `map`."""
-        early: dict[int, Any] = {}
-        wanted = 0
-        for number, result in self.map(method, batches, most):
-            early[number] = result
-            while wanted in early:
-                yield early.pop(wanted)
-                wanted += 1
-
     def _start(self, pending: dict[Any, tuple[_Worker, _Batch | None]]) -> None:
         actor = self._worker.remote()
         worker = _Worker(actor, actor.enter.remote(self._place))

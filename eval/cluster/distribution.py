@@ -1,4 +1,4 @@
-"""Work given to a cluster: passages to encode, shards of queries, points of a space."""
+"""Work given to a cluster: passages to encode, points of a space."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,16 +16,13 @@ from assay.eval.cluster.worker import (
     describe,
     probe,
 )
-from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.point_order import name_shared
 from assay.eval.running.runner import PointTask, TaskResult
-from assay.eval.runs.execution.searching import QueryResult, Searcher
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.served.encoder import ServedEncoderSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants
@@ -36,7 +33,6 @@ from assay.retrievers.store.digest import digest
 
 TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it is killed
 BYTES_PER_TOKEN = 4  # about, of English
-QUERIES_PER_BATCH = 32
 BATCHES_PER_WORKER = 4  # of points: fewer would share more, more would end at one time
 
 
@@ -51,14 +47,12 @@ class WorkerPool:
         self.resources = replace(resources, pool=self)
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets the workers encode passages; None where a service is asked, from here,
-        or a document's passages are read together.
+        """Return what lets the workers encode passages; None where a service is asked, from here.
 
         A worker whose files or arithmetic are others refuses.
         """
-        if not isinstance(settings, AnyEncoderSettings):
-            return None
-        if isinstance(settings, ServedEncoderSettings) or getattr(settings, "contextual", False):
+        served = isinstance(settings, ServedEncoderSettings)
+        if served or not isinstance(settings, AnyEncoderSettings):
             return None
 
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
@@ -69,26 +63,6 @@ class WorkerPool:
                 yield from spans[number]
 
         return encode
-
-    def search(self, config: RunConfig, collection: Collection) -> Searcher:
-        """Return what lets the workers answer queries by `config`. Raises AssayError as `check`."""
-        check(config, self.resources)
-
-        def answer(identity: str, queries: Sequence[Query]) -> Iterator[QueryResult]:
-            shards = range(0, len(queries), QUERIES_PER_BATCH)
-            calls = (
-                (
-                    config,
-                    collection.digest,
-                    identity,
-                    [query.id for query in queries[begin : begin + QUERIES_PER_BATCH]],
-                )
-                for begin in shards
-            )
-            for found in self._cluster.map_in_order("search", calls, len(shards)):
-                yield from found
-
-        return answer
 
     def run(
         self, tasks: Sequence[PointTask], measure: str, reports: Path
@@ -107,23 +81,6 @@ class WorkerPool:
         )
         for number, done in self._cluster.map("run", calls, len(batches)):
             yield from zip(batches[number], done, strict=True)
-
-    def score(
-        self, configs: Sequence[RunConfig], limit: int | None, measure: str
-    ) -> Iterator[tuple[int, dict[str, float]]]:
-        """Yield the place of each config with its scores per query."""
-        batches = self._prepare(configs)
-        calls = (
-            (
-                [configs[i] for i in places],
-                [self._see(configs[i]) for i in places],
-                limit,
-                measure,
-            )
-            for places in batches
-        )
-        for number, scores in self._cluster.map("score", calls, len(batches)):
-            yield from zip(batches[number], scores, strict=True)
 
     def _prepare(self, configs: Sequence[RunConfig]) -> list[list[int]]:
         """Encode what the configs embed, and return their places in batches that share chunks.

@@ -18,24 +18,17 @@ from assay.eval.cluster.cache import FetchingCache, RemoteCache
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.point_order import name_shared
-from assay.eval.running.run import make_plan
 from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import make_ready
-from assay.eval.runs.execution.searching import QueryResult, answer, make_placer, sample
-from assay.eval.runs.execution.unstored import score_queries
-from assay.eval.runs.gold_ranks import GoldRankFinder
-from assay.retrievers.base import AssayError, Quiet, Retriever
+from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
     CachingTokenEncoder,
     TokenEncoderSettings,
 )
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
-from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.plugins import look_here
 from assay.retrievers.store.cache import Cache, default_root
@@ -88,8 +81,6 @@ class Worker:
         no_telemetry.disable()
         self._load = lru_cache(maxsize=1)(load)
         self._encoders: dict[str, AnyEncoder] = {}
-        self._variants: tuple[tuple[str, str], Variants] | None = None
-        self._searching: tuple[str, Retriever, GoldRankFinder] | None = None
 
     def enter(self, place: HostRequirements) -> str:
         """Take up work at `place`, and return the name of this machine; "" if that is the first.
@@ -141,24 +132,6 @@ class Worker:
         encoder.keep(texts)
         encoder.recall_seconds(texts)  # so that the first machine is told them
 
-    def search(
-        self, config: RunConfig, digest_: str, identity: str, queries: Sequence[str]
-    ) -> list[QueryResult]:
-        """Return the answers to some queries, by their ids, of the run of an identity."""
-        collection = self._open(config.dataset, digest_)
-        if self._searching is None or self._searching[0] != identity:
-            if self._searching:
-                self._searching[1].close()
-                self._searching = None
-            retriever = self._share(config).build(config)
-            if make_ready(make_plan(config), retriever, collection).identity != identity:
-                raise self._refuse(f"{config.name}: its models or engines are others there")
-            self._searching = identity, retriever, make_placer(retriever, collection)
-        _, retriever, finder = self._searching
-        asked = set(queries)
-        chosen = [query for query in collection.queries if query.id in asked]
-        return list(answer(chosen, config.depth, retriever, collection, finder))
-
     def run(
         self, tasks: Sequence[PointTask], seen: Sequence[Fingerprint], measure: str, reports: Path
     ) -> list[TaskResult]:
@@ -167,35 +140,6 @@ class Worker:
             self._check(task.config, wanted)
         with environment.as_command(*self._command):
             return Runner(measure, self._resources, reports, stored=False).run(tasks)
-
-    def score(
-        self,
-        configs: Sequence[RunConfig],
-        seen: Sequence[Fingerprint],
-        limit: int | None,
-        measure: str,
-    ) -> list[dict[str, float]]:
-        """Return the scores per query of each config."""
-        for config, wanted in zip(configs, seen, strict=True):
-            self._check(config, wanted)
-        collection = self._load(configs[0].dataset)
-        queries = sample(collection.queries, limit)
-        found = []
-        for config in configs:
-            with self._share(config).build(config) as retriever:
-                retriever.index(collection.documents)
-                scores = score_queries(retriever, collection, queries, measure, config.depth)
-            found.append(dict(scores))
-        return found
-
-    def _share(self, config: RunConfig) -> Variants:
-        """Return what shares chunks and indexes among configs that cut the same documents alike."""
-        name = name_shared(config)
-        if self._variants is None or self._variants[0] != name:
-            if self._variants:
-                self._variants[1].close()
-            self._variants = name, Variants(self._resources)
-        return self._variants[1]
 
     def _check(self, config: RunConfig, wanted: Fingerprint) -> None:
         self._open(config.dataset, wanted.collection)

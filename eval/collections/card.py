@@ -20,24 +20,6 @@ OF_CARDS = NeedsNoTrust("`assay.eval.collections.location` checks what a card na
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 
-class Download(Settings):
-    """An archive (.zip, .tar, .tar.gz, .tgz) on the network."""
-
-    url: Annotated[str, NeedsNoTrust("nothing is sent; what comes has the digest")] = Field(
-        pattern=r"^https?://", description="address of the archive"
-    )
-    sha256: Sha256 = Field(description="digest of the archive")
-    folder: Annotated[str, NeedsNoTrust("it is inside the archive")] = Field(
-        ".", description="folder inside the archive that holds the files"
-    )
-    max_bytes: int = Field(
-        16 << 30,
-        ge=1,
-        le=1 << 50,
-        description="the most that the archive, or its files, may take on disk",
-    )
-
-
 class Sizes(Settings):
     """What loading the first variant of the judgments must yield."""
 
@@ -69,10 +51,10 @@ class Card(Settings):
     source: str = Field("", description="where it comes from")
     language: str = Field("en", description="ISO 639-1 code of the documents and queries")
     format: str = Field(description="how the data is read")
-    location: Annotated[str | Download, OF_CARDS] = Field(
+    location: Annotated[str, OF_CARDS] = Field(
         ".",
-        description="where the data lies: a folder (relative to the card), `$VARIABLE/folder`, "
-        "`irds:ID`, or an archive with `url` and `sha256`",
+        description="where the data lies: a folder (relative to the card), `$VARIABLE/folder`, or "
+        "`irds:ID`",
     )
     irds: Annotated[str, NeedsNoTrust("an id of ir_datasets, which is shown")] = Field(
         "",

@@ -2,21 +2,15 @@
 
 import hashlib
 import json
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
-from assay.eval.collections.word_readers import WordReaders
+from assay.eval.collections.formats import memo
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KIND = "collection_digests"  # of those that stay in their files
 PERSON = "person"  # what the `judged_by` of a person begins with
@@ -107,21 +101,6 @@ class Label:
         return self.judged_by.startswith(MODEL)
 
 
-class DocumentShelf(IdSequence[Document]):
-    """Documents on a shelf that prescribe no passages, or several each: `places` has the place of
-    each passage by its id.
-    """
-
-    def __init__(
-        self,
-        hashes: "array[int] | NDArray[np.int64]",
-        take: Callable[[int], Document],
-        places: Mapping[str, Span],
-    ) -> None:
-        super().__init__(hashes, take)
-        self.places = places
-
-
 @dataclass(frozen=True)
 class Collection:
     """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
@@ -153,8 +132,6 @@ class Collection:
         """The ids of the passages the collection prescribes."""
         if isinstance(self.documents, PassageSequence):
             return ById(self.documents, int).keys()
-        if isinstance(self.documents, DocumentShelf):
-            return self.documents.places.keys()
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
@@ -171,11 +148,6 @@ class Collection:
         if isinstance(documents, IdSequence):
             return ById(documents, lambda i: documents[i].text)
         return {document.id: document.text for document in self.documents}
-
-    @cached_property
-    def word_readers(self) -> WordReaders:
-        """The groups that may read each word of the documents."""
-        return WordReaders(self.documents, self.card.readers)
 
     @property
     def judgments(self) -> int:

@@ -7,10 +7,15 @@ from typing import Any
 
 from assay.eval.collections.card import NAME, Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.collections.formats.absent import AbsentDocuments
 from assay.eval.collections.formats.places import resolve_judgment
 from assay.eval.collections.formats.rows import PLACES, Row, RowError, describe_unknown, read_grade
-from assay.eval.collections.formats.source import GoldBook, QueryRegister, Register, restrict_query
+from assay.eval.collections.formats.source import (
+    AbsentDocuments,
+    GoldBook,
+    QueryRegister,
+    Register,
+    restrict_query,
+)
 from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import Problems
 from assay.eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows

@@ -9,7 +9,7 @@ from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats.registry import find_format
 from assay.eval.collections.formats.source import Source
-from assay.eval.collections.location import describe_location, find_data
+from assay.eval.collections.location import find_data
 from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import Document, Progress
@@ -67,5 +67,5 @@ def open_source(card: Card, problems: Problems) -> Source[Any]:
 
     Raises AssayError when the data is not here.
     """
-    root = find_data(card) if card.has_folder else Path(describe_location(card))
+    root = find_data(card) if card.has_folder else Path(card.location)
     return find_format(card.format)(card, root, problems)

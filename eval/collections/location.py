@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from assay.eval.collections.card import Card, Download
+from assay.eval.collections.card import Card
 from assay.eval.shipped import find_shipped
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.trust import WAY_OUT, check_places, is_trusted, may_name
@@ -16,20 +16,15 @@ OURS = "ASSAY_"
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def describe_location(card: Card) -> str:
-    """Return the location as the card gives it."""
-    return card.location.url if isinstance(card.location, Download) else card.location
-
-
 def find_data(card: Card) -> Path:
-    """Return the folder that holds the files of `card`, downloading it if need be.
+    """Return the folder that holds the files of `card`.
 
     Where that is, and whether it may be, is settled once a card. Raises AssayError when a variable
-    is not set, the folder is missing, the download fails, or the card names what lies elsewhere
-    (see `assay.retrievers.settings.trust`).
+    is not set, the folder is missing, or the card names what lies elsewhere (see
+    `assay.retrievers.settings.trust`).
     """
     if card._data is None:
-        root = _find_root(card)
+        root = _find_folder(card)
         named = filter(None, (*card.names(), card.contexts_file))
         files = [parse_path(name, card.path or card.name, root) for name in named]
         if card.path:
@@ -51,34 +46,19 @@ def find_place(card: Card) -> str:
     """
     if card.path is None and not (card.has_folder and card.location != "."):
         return ""
-    folder = (card.folder if card.path else Path(describe_location(card))).resolve()
+    folder = (card.folder if card.path else Path(card.location)).resolve()
     home = find_repository(folder)
     if home is None or folder.is_relative_to(find_shipped("datasets")):
         return ""
     return folder.relative_to(home).as_posix()
 
 
-def _find_root(card: Card) -> Path:
-    if isinstance(card.location, Download):
-        from assay.eval.collections.download import fetch
-
-        return fetch(card.location)
-    return _find_folder(card, card.location)
-
-
 def why_unavailable(card: Card) -> str:
-    """Return why the collection cannot be loaded here, or "" if it can, without network."""
+    """Return why the collection cannot be loaded here, or "" if it can."""
     if (reason := card.why_unusable()) or not card.has_folder:
         return reason
-    if isinstance(card.location, Download):
-        from assay.eval.collections.download import folder_of
-
-        try:
-            return "" if folder_of(card.location).exists() else "downloaded at first use"
-        except AssayError as error:
-            return str(error)
     try:
-        root = _find_folder(card, card.location)
+        root = _find_folder(card)
         files = {name: parse_path(name, card.path or card.name, root) for name in card.names()}
     except AssayError as error:
         return str(error)
@@ -86,8 +66,9 @@ def why_unavailable(card: Card) -> str:
     return f"{root} lacks {', '.join(missing)}" if missing else ""
 
 
-def _find_folder(card: Card, location: str) -> Path:
-    """Return the folder that a location means. No message repeats what a variable holds."""
+def _find_folder(card: Card) -> Path:
+    """Return the folder that the location means. No message repeats what a variable holds."""
+    location = card.location
     variables = list(VARIABLE.finditer(location))
     own = card.path is None or is_trusted(card.path)
     for name in (_name(variable) for variable in variables if not own):
@@ -121,7 +102,7 @@ def _expand(card: Card, variable: re.Match[str]) -> str:
     name = _name(variable)
     value = os.environ.get(name)
     if not value:
-        rest = describe_location(card)[variable.end() :].strip("/")
+        rest = card.location[variable.end() :].strip("/")
         raise AssayError(
             f"collection {card.name} lies below ${name}, which is not set; "
             f"set it to the folder that holds {rest}/{_elsewhere(card)}"

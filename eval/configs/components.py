@@ -18,10 +18,11 @@ from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.legs.native import NativeHybridSettings
 from assay.retrievers.model_files.pins import list_pinned
-from assay.retrievers.models.registry import ServedCrossEncoders, ServedEncoders
+from assay.retrievers.models.registry import CROSS_ENCODERS, ENCODERS
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import name_type
-from assay.retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
+from assay.retrievers.settings.errors import list_tags
+from assay.retrievers.settings.parts import PYTHON, Part, find_part, list_classes, name_class
 from assay.retrievers.stages.rerank import RerankSettings
 
 
@@ -48,12 +49,12 @@ def list_components() -> Iterator[Component]:
     yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
     yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")
     yield from _models("retriever.legs.*.encoder", "encoder")
-    yield from _served("retriever.legs.*.encoder", ServedEncoders)
+    yield from _served("retriever.legs.*.encoder", ENCODERS)
     yield from _plugged("retriever.legs.*.encoder", NativeHybridSettings.model_fields["encoder"])
     yield from _types("retriever.fusion", PipelineSettings, "fusion")
     yield from _types("retriever.stages.*", PipelineSettings, "stages")
     yield from _models("retriever.stages.*.model", "cross-encoder")
-    yield from _served("retriever.stages.*.model", ServedCrossEncoders)
+    yield from _served("retriever.stages.*.model", CROSS_ENCODERS)
     yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
 
 
@@ -70,14 +71,14 @@ def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
     """Yield the alternatives of a field whose settings are told apart by `type`."""
     info = model.model_fields[field]
     for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
-        name = get_args(settings.model_fields["type"].annotation)[0]
-        yield Component(key, name, _summarise(settings))
+        for name in list_tags(settings):
+            yield Component(key, name, _summarise(settings))
     yield from _plugged(key, info)
 
 
-def _served(key: str, kinds: Any) -> Iterator[Component]:
+def _served(key: str, part: Part[Any]) -> Iterator[Component]:
     """Yield the services that may stand where a model's name may."""
-    for settings in list_classes(kinds):
+    for settings in part.types.values():
         yield Component(key, f"{{type: {name_type(settings)}}}", _summarise(settings))
 
 

@@ -7,13 +7,6 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.legs.placement import IN_ENGINE, MOVES, place_leg
 from assay.retrievers.legs.registry import LEGS
 
-# By the type of a leg in an engine, the keys of those that become it which it does not have.
-STAYING = {
-    moved: {key for type_, to, _ in MOVES if to == moved for key in LEGS.types[type_].model_fields}
-    - set(LEGS.types[moved].model_fields)
-    for moved in IN_ENGINE.values()
-}
-
 
 class StayingKeysError(AssayError):
     """A leg moved to an engine, where some of its keys have no meaning."""
@@ -60,11 +53,17 @@ def check_keys(values: dict[str, Any], type_: str) -> None:
     """
     for name, leg in _find_legs(values).items():
         moved = str(leg.get("type")) if isinstance(leg, dict) else ""
-        if staying := sorted(STAYING.get(moved, set()) & set(leg)):
+        if staying := sorted(_list_staying(moved) & set(leg)):
             raise StayingKeysError(
                 f"engine {type_}: retriever.legs.{name}: not allowed in an engine: "
                 f"{', '.join(staying)}; allowed: {', '.join(LEGS.types[moved].model_fields)}"
             )
+
+
+def _list_staying(moved: str) -> set[str]:
+    """Return the keys of legs that become a `moved` one in an engine which that does not have."""
+    here = (LEGS.types[type_].model_fields for type_, to, _ in MOVES if to == moved)
+    return {key for fields in here for key in fields if key not in LEGS.types[moved].model_fields}
 
 
 def _find_legs(values: dict[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,12 @@ class LlmJob(Generic[K, T]):
         client = LanguageModelClient(session.model, self.ledger, session.settings, session.library)
         with self.ledger, session.model, client:
             progress = session.resources.progress
-            return self._run(Asking(client.ask, client.calls_at_once, progress, client), keep)
+            asking = Asking(client.ask, client.calls_at_once, progress, client)
+            try:
+                return self._run(asking, keep)
+            except AssayError as error:
+                kept = f"; {GOES_ON}" if self.ledger.run.calls else ""
+                raise AssayError(f"{error}{kept}") from None
 
     def _run(self, asking: "Asking", keep: Callable[[K, T], object]) -> dict[K, T]:
         found: dict[K, T] = {}
@@ -116,16 +121,12 @@ class Asking:
         """Yield the result of each task the moment it is known, with its key.
 
         Once a task raised AssayError none is begun; what is under way is still yielded, and the
-        first such error is then raised, with how to go on where anything is known. Other errors are
-        raised at once. Of tasks with one of `groups`, the first goes before the others, as it fills
-        the provider's cache for them.
+        first such error is then raised. Other errors are raised at once. Of tasks with one of
+        `groups`, the first goes before the others, as it fills the provider's cache for them.
         """
-        kept = ""
-        for found in self.progress.track(self._run(tasks, groups or {}), what, len(tasks)):
-            kept = f"; {GOES_ON}"
-            yield found
+        yield from self.progress.track(self._run(tasks, groups or {}), what, len(tasks))
         if self._stopped:
-            raise AssayError(f"{self._stopped}{kept}")
+            raise AssayError(self._stopped)
 
     def _run(
         self, tasks: Mapping[K, Task[T]], groups: Mapping[K, Hashable]

@@ -19,7 +19,7 @@ Format = Literal[
     "precise", "precise difference", "amount",
 ]  # fmt: skip
 Tone = Literal["", "better", "worse"]
-PlotKind = Literal["whisker", "difference", "bar"]
+PlotKind = Literal["whisker", "share", "difference", "bar"]
 Cell = str | int | float | bool | OpenEstimate | None
 
 NOTHING = "–"
@@ -89,8 +89,8 @@ class Column:
 class Plot:
     """The estimates of a column, or its figures as bars, drawn beside its table.
 
-    Differences have 0 in the middle of their axis, others lie from 0 to 1 or to the largest, bars
-    from 0 to the largest.
+    Differences have 0 in the middle of their axis, shares lie from 0 to 1, of which no other figure
+    is drawn, others from 0 to 1 or to the largest, bars from 0 to the largest.
     `band` gives how far around 0 a difference of a row would not be shown.
     """
 
@@ -161,7 +161,16 @@ class Prose:
     brief: bool = False
 
 
-Block = Table | Facts | Prose
+@dataclass(frozen=True)
+class Listing:
+    """Text with lines of its own, such as a config in YAML: in files alone, none on a terminal."""
+
+    title: str
+    text: str
+    language: str = ""
+
+
+Block = Table | Facts | Prose | Listing
 
 
 @dataclass(frozen=True)
@@ -185,6 +194,16 @@ class Report:
     def tables(self) -> dict[str, Table]:
         """The tables by key."""
         return {block.key: block for block in self.blocks if isinstance(block, Table)}
+
+
+def find_drawn(table: Table, row: Any) -> OpenEstimate | None:
+    """Return the estimate of a row that its table's plot draws; None where it draws none."""
+    value = table.find_column(table.plot.column).read(row) if table.plot else None
+    if not isinstance(value, OpenEstimate):
+        return None
+    ends = [end for end in (value.low, value.value, value.high) if end is not None]
+    share = table.plot and table.plot.kind == "share"
+    return None if share and not all(0 <= end <= 1 for end in ends) else value
 
 
 def find_number(value: Cell) -> float | None:

@@ -20,29 +20,12 @@ def tabulate_estimates(
     need_pandas()
     from pandas import DataFrame, Index
 
-    rows = [[*_list_numbers(item), item.n] for item in estimates.values()]
+    rows = [
+        [item.value, *(math.nan if end is None else end for end in (item.low, item.high)), item.n]
+        for item in estimates.values()
+    ]
     names = Index(list(estimates), name=index)
     return DataFrame(rows, index=names, columns=[value, "low", "high", "n"])
-
-
-def tabulate_grid(
-    grid: Mapping[str, Mapping[str, OpenEstimate]], index: str, value: str
-) -> "DataFrame":
-    """Return a row a key of `grid`; below each inner key the columns `value`, `low` and `high`."""
-    need_pandas()
-    from pandas import DataFrame, Index, MultiIndex
-
-    names = list(next(iter(grid.values()), {}))
-    rows = [
-        [number for name in names for number in _list_numbers(row[name])] for row in grid.values()
-    ]
-    columns = MultiIndex.from_product([names, [value, "low", "high"]])
-    return DataFrame(rows, index=Index(list(grid), name=index), columns=columns)
-
-
-def _list_numbers(estimate: OpenEstimate) -> tuple[float, float, float]:
-    low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
-    return estimate.value, low, high
 
 
 def render(title: str, notes: Iterable[str], table: "DataFrame", bars: str = "") -> str:

@@ -1,9 +1,9 @@
-"""`report.md`: the report in brief, for pull requests and terminals."""
+"""Texts of others as Markdown and HTML, in which they stay text; and the templates of pages."""
 
 import html
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.eval.report.formats import shorten
 from assay.retrievers.base.printing import neutralise
@@ -19,14 +19,9 @@ TICKED = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"`{3,}")
 
 
-def render_markdown(template: str, **values: Any) -> str:
-    """Return `template` with its `values`. Texts of others stay text: none is markup in it."""
-    return make_environment(autoescape=False).get_template(template).render(**values)
-
-
 @cache
-def make_environment(*, autoescape: bool) -> "Environment":
-    """Return where templates of reports are found, which fail where they name what is not there.
+def make_environment() -> "Environment":
+    """Return where templates of pages are found, which fail where they name what is not there.
 
     It keeps what it has compiled, which takes longer than a page takes to fill.
     """
@@ -37,13 +32,9 @@ def make_environment(*, autoescape: bool) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        autoescape=autoescape,
-        keep_trailing_newline=not autoescape,
+        autoescape=True,
     )
-    if autoescape:
-        environment.filters["coded"] = coded
-    else:
-        environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
+    environment.filters["coded"] = coded
     return environment
 
 

@@ -36,7 +36,7 @@ def render_page(
 
     style, script = ("\n".join(map(_read, names)) for names in ((STYLE, *styles), scripts))
     return (
-        make_environment(autoescape=True)
+        make_environment()
         .get_template(template)
         .render(
             **values,

@@ -1,8 +1,6 @@
 """How a run was measured, on what and by what: the fine print that lets a reader trust it."""
 
-import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -10,41 +8,17 @@ import yaml
 from assay.eval.report.blocks import Report
 from assay.eval.report.formats import count, retried
 from assay.eval.runs.manifest import CollectionFacts, Manifest
-from assay.eval.runs.summary.summary import Summary
 
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Terms with their descriptions, and YAML texts."""
-
-    method: Pairs
-    collection: Pairs
-    environment: Pairs
-    command: str
-    config: str
-    facts: str
-    packages: str
-
-
-def describe(summary: Summary) -> Provenance:
-    """Return the provenance of a run."""
-    manifest = summary.run.manifest
-    packages = manifest.environment.get("packages", {})
-    return Provenance(
-        method=_method(manifest),
-        collection=_collection(manifest.collection),
-        environment=(
-            ("Run", manifest.id),
-            ("Identity", manifest.identity),
-            ("Finished", manifest.created),
-            *describe_environment(manifest.environment),
-        ),
-        command=shlex.join(map(str, manifest.environment.get("command", ()))),
-        config=dump_yaml(manifest.config),
-        facts=dump_yaml(manifest.facts),
-        packages="\n".join(f"{name} {version}" for name, version in packages.items()),
+def describe_run(manifest: Manifest) -> Pairs:
+    """Return how a run was measured, and on what."""
+    return (
+        *_method(manifest),
+        *_collection(manifest.collection),
+        ("Identity", manifest.identity),
+        ("Finished", manifest.created),
     )
 
 

@@ -5,11 +5,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from assay.eval.report.blocks import Report, Table
+from assay.eval.report.blocks import Report, Table, find_drawn
 from assay.eval.report.files import Finding, write_blocks
 from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.report.renderers.frames import tabulate
-from assay.eval.statistics.estimates import OpenEstimate
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import has_pandas
 
@@ -115,7 +114,7 @@ def _list_bars(table: Table) -> list[IntervalBar]:
     names, column = table.columns[0], table.find_column(table.plot.column)
     tone = column.tone or (lambda _: "better")
     return [
-        IntervalBar(names.print(row)[0], value, bool(tone(row)))
+        IntervalBar(names.print(row)[0], drawn, bool(tone(row)))
         for row in table.rows
-        if isinstance(value := column.read(row), OpenEstimate)
+        if (drawn := find_drawn(table, row))
     ]

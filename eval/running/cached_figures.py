@@ -1,7 +1,6 @@
 """What a parent command shows of a run: computed once, then found again without reading the run."""
 
 import gc
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.running.figures import Figures
-from assay.eval.running.run_memo import Memo, note_seconds, of_ranking, of_stored
+from assay.eval.running.run_memo import Memo, of_ranking, of_stored
 from assay.eval.runs import generated_answers
 from assay.eval.runs.execution.execution import RunSpec, find_finished, make_ready
 from assay.eval.runs.execution.unstored import score_queries, search_unstored
@@ -47,7 +46,6 @@ class FiguresCache:
         validated: dict[int, Chunk] | None = None,
     ) -> None:
         self._names = names
-        self._cache = cache
         self._score = score
         self._validated = {} if validated is None else validated
         self._name = f"figures in {', '.join(names)}"
@@ -76,10 +74,8 @@ class FiguresCache:
             return self.show(stored)
 
         def make() -> PointFigures:
-            begin = time.perf_counter()
             with _uncollected():
                 shown = search()
-            note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
             return PointFigures(replace(shown.figures, run=""), replace(shown.record, folder=None))
 
         def search() -> PointFigures:
@@ -135,4 +131,4 @@ def _uncollected() -> Iterator[None]:
 
 
 def _show(summary: Summary) -> PointFigures:
-    return PointFigures(Figures.of(summary), describe(summary, attributed=False))
+    return PointFigures(Figures.of(summary), describe(summary, tabled=False))

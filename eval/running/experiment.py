@@ -24,10 +24,9 @@ from assay.eval.configs.named_configs import (
 )
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_plan, track, write_report
-from assay.eval.running.run_memo import execute_point
 from assay.eval.runs import environment
 from assay.eval.runs.code_identity import name_code
-from assay.eval.runs.execution.execution import RunSpec
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.execution.python_retrievers import FunctionRetriever, ObjectRetriever
 from assay.eval.runs.execution.replay import FAIL, Replay, cover
 from assay.eval.runs.generated_answers import list_answers
@@ -123,13 +122,8 @@ def run_experiment(experiment: Experiment, progress: Progress, *, tracked: bool)
 def find_run(experiment: Experiment, progress: Progress) -> StoredRun:
     """Return the stored run of an experiment, made where there is none."""
     with environment.as_command(*experiment.command), experiment.build() as retriever:
-        return execute_point(
-            experiment.plan,
-            retriever,
-            experiment.collection,
-            reports_folder(),
-            progress,
-            make_resources(progress).cache,
+        return execute(
+            experiment.plan, retriever, experiment.collection, reports_folder(), progress
         ).run
 
 

@@ -1,7 +1,7 @@
 """Making the run of a config, and sending it to the tracking store."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,8 @@ from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.resources import make_resources
 from assay.eval.report.run_page import page
 from assay.eval.running.cached_summaries import open_memo, summarise_cached
-from assay.eval.running.run_memo import OUTPUTS, Memo, execute_point, is_written, note_written
-from assay.eval.runs.execution.execution import RunOutcome, RunSpec
-from assay.eval.runs.execution.searching import Searcher
+from assay.eval.running.run_memo import OUTPUTS, Memo, is_written, note_written
+from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary import exports
 from assay.eval.runs.summary.summary import Summary
@@ -22,7 +21,6 @@ from assay.retrievers.base import Progress
 from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
-    from assay.eval.collections.collection import Collection
     from assay.eval.configs.config import RunConfig
 
 NAMED = 5  # changed files that are named
@@ -33,21 +31,16 @@ def make_run(
     rerun: bool,
     progress: Progress,
     resources: Resources | None = None,
-    search: "Callable[[RunConfig, Collection], Searcher] | None" = None,
 ) -> RunOutcome:
     """Build the pipeline of `settings` and run it on its collection.
 
-    `resources` are the user's where none are given; what `search` returns answers the queries.
+    `resources` are the user's where none are given.
     """
     begin = time.time()
     collection = load(settings.dataset, progress)
     plan = make_plan(settings, rerun)
-    searcher = search(settings, collection) if search else None
-    resources = resources or make_resources(progress)
-    with settings.build(resources) as retriever:
-        outcome = execute_point(
-            plan, retriever, collection, reports_folder(), progress, resources.cache, searcher
-        )
+    with settings.build(resources or make_resources(progress)) as retriever:
+        outcome = execute(plan, retriever, collection, reports_folder(), progress)
     if changed := list_changed(collection.card, begin):
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
         progress.say(

@@ -1,8 +1,7 @@
 """What was computed of a run before, found again by all that it is computed from.
 
-A run is known by one of three subjects, the earlier the less is known of it:
+A run is known by one of two subjects, the earlier the less is known of it:
 
-- `of_point`: a config on a collection, before anything is indexed.
 - `of_ranking`: what its rankings are a function of; the run need not be stored.
 - `of_stored`: the files of a stored run.
 
@@ -19,28 +18,18 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 
-from assay.eval.collections.collection import Collection
 from assay.eval.report.run_page.page import MARKDOWN, PAGE
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import (
-    WORDS,
-    Ready,
-    RunOutcome,
-    RunSpec,
-    execute,
-)
-from assay.eval.runs.execution.searching import Searcher
-from assay.eval.runs.manifest import MANIFEST, read_manifest
+from assay.eval.runs.execution.execution import Ready
 from assay.eval.runs.summary import exports
 from assay.eval.tracking.delivery import LOGGED
-from assay.retrievers.base import AssayError, Progress, Retriever, T
+from assay.retrievers.base import AssayError, T
 from assay.retrievers.pipeline.pipeline import REVISION as RANKING_REVISION
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest, digest_file
 
 KIND = "results"
 REVISION = 1  # raise it when a run comes to be summarised otherwise
-SECONDS = "seconds"  # that finishing a point took
 OUTPUTS = (*exports.FILES, MARKDOWN, PAGE)
 
 
@@ -89,12 +78,6 @@ class Memo:
         return _adapt(kind).validate_json(kept) if kept else None
 
 
-def of_point(config: Mapping[str, Any], collection: Collection) -> str:
-    """Return what tells a point from others, as far as that is known before it is indexed."""
-    settings = {key: value for key, value in config.items() if key not in WORDS}
-    return digest(settings, collection.digest, RANKING_REVISION)
-
-
 def of_ranking(ready: Ready) -> str:
     """Return the digest of all that the rankings of a run are a function of."""
     return digest(ready.subject, RANKING_REVISION)
@@ -118,45 +101,6 @@ def open_cache() -> Cache | None:
     return None
 
 
-def recall_points(cache: Cache, points: Sequence[str], name: str) -> dict[str, bytes]:
-    """Return what is kept of those `points` that have it, by one name of all."""
-    keys = {_name_key(point, name): point for point in points}
-    return {keys[key]: value for key, value in cache.get_many(KIND, keys).items()}
-
-
-def note_seconds(cache: Cache, plan: RunSpec, collection: Collection, seconds: float) -> None:
-    """Keep what finishing a point took, so that others can be foretold."""
-    Memo(of_point(plan.config, collection), cache).keep({SECONDS: str(seconds).encode()})
-
-
-def execute_point(
-    plan: RunSpec,
-    retriever: Retriever,
-    collection: Collection,
-    reports: Path,
-    progress: Progress,
-    cache: Cache,
-    searcher: Searcher | None = None,
-) -> RunOutcome:
-    """As `execute`, and note how its run is found, for `find_stored`."""
-    outcome = execute(plan, retriever, collection, reports, progress, searcher)
-    if not retriever.nondeterministic:  # whose runs stand for no new one
-        noted = {_name_stored(): _end(outcome.folder).encode()}
-        Memo(of_point(plan.config, collection), cache).keep(noted)
-    return outcome
-
-
-def find_stored(points: Sequence[str], cache: Cache, reports: Path) -> set[str]:
-    """Return those of `points` whose run is in `reports`, whole, finished and of this code."""
-    noted = recall_points(cache, points, _name_stored())
-    folders = {_end(path.parent): path.parent for path in sorted(reports.glob(f"*/{MANIFEST}"))}
-    return {
-        point
-        for point, end in noted.items()
-        if (folder := folders.get(end.decode())) and not read_manifest(folder).degraded
-    }
-
-
 def is_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> bool:
     """Say whether `outputs` in the folder of a stored run are whole, and what would be written."""
     try:
@@ -174,16 +118,6 @@ def note_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Seq
 def _name_outputs(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> list[str]:
     by = digest(list(measures), environment.digest_code(*environment.EVERYTHING))
     return [f"{name} {digest_file(folder / name)} {by}" for name in outputs]
-
-
-def _name_stored() -> str:
-    """Return the name of a note of a stored run, which any change to the code makes anew."""
-    return f"run of {environment.digest_code()}"
-
-
-def _end(folder: Path) -> str:
-    """Return what the names of all runs of one identity end with."""
-    return folder.name.rpartition("-")[2]
 
 
 def _name_key(of: str, name: str) -> str:

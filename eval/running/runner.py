@@ -1,6 +1,5 @@
 """Running configs one after the other, so that what they share is made once."""
 
-import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.collection import Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.cached_figures import FiguresCache, PointFigures
@@ -16,13 +15,12 @@ from assay.eval.running.figures import PointResult
 from assay.eval.running.point_order import arrange, name_shared, take_in_order
 from assay.eval.running.point_scores import PointScores
 from assay.eval.running.run import make_plan, write_report
-from assay.eval.running.run_memo import execute_point, note_seconds
 from assay.eval.running.search_space import Point, label
 from assay.eval.running.timing import find_config_timing
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import RunOutcome
+from assay.eval.runs.execution.execution import RunOutcome, execute
 from assay.eval.runs.execution.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
-from assay.eval.runs.execution.searching import Searcher, sample
+from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load as load_run
 from assay.eval.runs.summary.summary import estimate_percentiles
@@ -79,17 +77,12 @@ class Helpers(Protocol):
         """Yield the place of each task with what became of it; none is stored."""
         ...
 
-    def search(self, config: RunConfig, collection: Collection) -> Searcher:
-        """Return what answers queries by `config`."""
-        ...
-
 
 class Runner:
     """Runs tasks. All runs are `stored` in the folder `reports`, or only those told to `store`.
 
     Of each run the measures of its config are kept, and `measure`. A run that is not stored is
-    scored alike, and not timed alone. `helpers` run what is not stored, and answer the queries of
-    what is.
+    scored alike, and not timed alone. `helpers` run what is not stored.
     """
 
     def __init__(
@@ -229,10 +222,7 @@ class Runner:
 
     def _execute(self, task: PointTask, retriever: Retriever) -> RunOutcome:
         collection, progress = self._load(task.config.dataset), self._resources.progress
-        searcher = self._helpers.search(task.config, collection) if self._helpers else None
-        plan = make_plan(task.config)
-        cache = self._resources.cache
-        return execute_point(plan, retriever, collection, self._reports, progress, cache, searcher)
+        return execute(make_plan(task.config), retriever, collection, self._reports, progress)
 
     def _names(self, task: PointTask) -> list[str]:
         """Return the measures that are kept of a run."""
@@ -261,14 +251,9 @@ class Runner:
         score = self._scores(shared, tuple(names)).score
         keeper = FiguresCache(names, self._resources.cache, score, self._validated(shared))
         with variants.build(task.config) as retriever:
-            collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
-                begin = time.perf_counter()
-                outcome = self._execute(task, retriever)
-                if not outcome.reused:
-                    seconds = time.perf_counter() - begin
-                    note_seconds(self._resources.cache, plan, collection, seconds)
-                return keeper.show(outcome.folder)
+                return keeper.show(self._execute(task, retriever).folder)
+            collection, plan = self._load(task.config.dataset), make_plan(task.config)
             return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
 
-from assay.eval.collections import find_card, list_cards, loading
+from assay.eval.collections import loading
 from assay.eval.collections.card import FILE
+from assay.eval.collections.catalog import find_card, list_cards
 from assay.eval.collections.formats.native import make_document
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document

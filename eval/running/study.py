@@ -126,6 +126,7 @@ class Study(Generic[O, F]):
       the ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
     - `describe`: the JSON of the command, but for places.
     - `status`: the exit code of the command.
+    - `titled`: whether its screen begins with the title; else with the verdict, which names all.
     """
 
     name: str
@@ -138,3 +139,4 @@ class Study(Generic[O, F]):
     logged: Literal["mlflow_run", "mlflow_runs", "mlflow_parent"] = "mlflow_run"
     describe: Callable[[F], dict[str, Any]] = lambda found: found.as_json()
     status: Callable[[F], int] = lambda _: 0
+    titled: bool = True

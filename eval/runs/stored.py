@@ -18,8 +18,6 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.collections.revocation import open_readers
-from assay.eval.runs.execution.leaks import list_shown
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
@@ -35,7 +33,7 @@ from assay.eval.runs.stored_files import (
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.scoring.joined import JoinedRankings, NumberLists, group_judged
-from assay.retrievers.base import AssayError, LeakError, Ranking, T
+from assay.retrievers.base import AssayError, Ranking, T
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
@@ -130,8 +128,7 @@ def load(folder: Path) -> StoredRun:
     """Read the finished run in `folder`.
 
     Raises AssayError when there is none, its format is not one this version reads, or files of it
-    are damaged or hold no query, and LeakError where it shows a principal what that may not read
-    by now.
+    are damaged or hold no query.
     """
     run = open_run(folder)
     for values in (run.rankings, run.gold_ranks):
@@ -142,13 +139,6 @@ def load(folder: Path) -> StoredRun:
 
 def open_run(folder: Path) -> StoredRun:
     """As `load`, but rankings and ranks of gold items are read when they are asked for."""
-    run = open_made(folder)
-    _check_permissions(run)
-    return run
-
-
-def open_made(folder: Path) -> StoredRun:
-    """As `open_run`, of a run that was just made, or searched for, by today's permissions."""
     manifest = read_manifest(folder)
     try:
         run = _read_files(folder, manifest)
@@ -157,25 +147,6 @@ def open_made(folder: Path) -> StoredRun:
     if not run.queries:
         raise AssayError(f"{folder}: a run of no queries, which has no figures")
     return run
-
-
-def _check_permissions(run: StoredRun) -> None:
-    """Raise LeakError where a run shows a principal a document that it may not read by now.
-
-    That is not known where the collection is not here. A report says of which day permissions are.
-    """
-    asked = {id_: query.principal for id_, query in run.queries.items() if query.principal}
-    readers = open_readers(str(run.manifest.config.get("dataset", ""))) if asked else None
-    for id_, principal in asked.items() if readers else ():
-        judged = (item.doc_id for item in run.gold[id_])
-        shown = (doc_id for doc_id, _ in list_shown(run.rankings[id_]))
-        for doc_id in dict.fromkeys((*judged, *shown)):
-            if readers and not readers.may_read(principal, doc_id):
-                raise LeakError(
-                    f"{run.manifest.id}: query {id_} shows document {doc_id}, which principal "
-                    f"{principal} may not read any more; permissions were those of "
-                    f"{run.manifest.created[:10]}: make the run again"
-                )
 
 
 def _read_files(folder: Path, manifest: Manifest) -> StoredRun:

@@ -48,7 +48,7 @@ def number_groups(keys: Sequence[Hashable]) -> Groups:
 
 def are_single(groups: Groups) -> bool:
     """Say whether no group has two cases."""
-    return len(np.unique(groups)) == len(groups)
+    return int(groups.max(initial=-1)) + 1 == len(groups)
 
 
 def count_effective(groups: Groups) -> float:

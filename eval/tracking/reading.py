@@ -63,7 +63,10 @@ class TrackedRun:
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
-        means = {measure: self._estimate(name) for measure, name in names.items()}
+        means = {
+            measure: self._estimate(name, f"measures/{measure}/mean")
+            for measure, name in names.items()
+        }
         return tabulate_estimates(means, "measure", "mean")
 
     @cached_property
@@ -72,7 +75,11 @@ class TrackedRun:
         from assay.eval.report.frames import tabulate_estimates
 
         names = {f"p{percent}": f"latency_ms/{TOTAL}.p{percent}" for percent in PERCENTILES}
-        timed = {key: self._estimate(name) for key, name in names.items() if name in self.metrics}
+        timed = {
+            key: self._estimate(name, f"latency/{TOTAL}/{key}")
+            for key, name in names.items()
+            if name in self.metrics
+        }
         return tabulate_estimates(timed, "percentile", "ms")
 
     @cached_property
@@ -87,7 +94,7 @@ class TrackedRun:
 
     @cached_property
     def figures(self) -> Mapping[str, tuple[float | None, float | None]]:
-        """The ends of the interval of each figure, by its name among the metrics.
+        """The ends of the interval of each figure, by its table, row and column.
 
         Fetched when first asked for; empty where none were sent.
         """
@@ -100,10 +107,9 @@ class TrackedRun:
                 for name, _, low, high in json.loads(Path(path).read_bytes())["data"]
             }
 
-    def _estimate(self, name: str) -> OpenEstimate:
-        low, high = (self.metrics.get(f"{name}{end}") for end in (".low", ".high"))
-        if low is None and high is None:
-            low, high = self.figures.get(name, (None, None))
+    def _estimate(self, name: str, figure: str) -> OpenEstimate:
+        """Return a metric with the interval that its figure has."""
+        low, high = self.figures.get(metric_name(figure), (None, None))
         return make_estimate(self.metrics[name], low, high, self.queries)
 
 

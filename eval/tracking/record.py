@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from assay.eval.report.renderers.frames import list_figures
+from assay.eval.report.run_page.report import report
+from assay.eval.report.run_page.tables import BY_QUERY
 from assay.eval.runs.ann_recall import RECALL, find_recalls
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.latency import TOTAL
@@ -94,8 +96,8 @@ def metric_name(measure: str) -> str:
     return f"{name[: LONGEST_NAME - len(mark)]}{mark}"
 
 
-def describe(summary: Summary, *, attributed: bool = True) -> Record:
-    """Return the record of one run; where it is `attributed`, with what became of its gold."""
+def describe(summary: Summary, *, tabled: bool = True) -> Record:
+    """Return the record of one run; where it is `tabled`, with the figures of its report."""
     manifest = summary.run.manifest
     measure = choose_headline(summary.means)
     ended = int(datetime.fromisoformat(manifest.created).timestamp() * 1000)
@@ -108,7 +110,7 @@ def describe(summary: Summary, *, attributed: bool = True) -> Record:
         tags=_tags(manifest) | {"assay.queries_without_hits": str(len(summary.run.without_hits))},
         params=list_params(manifest.config),
         metrics=_metrics(summary, measure),
-        figures=tuple(_figures(summary, attributed)),
+        figures=tuple(_figures(summary)) if tabled else (),
         description=describe_run(summary),
         headline=(measure, summary.means[measure].value),
         dataset=_dataset(manifest.collection),
@@ -153,30 +155,16 @@ def _metrics(summary: Summary, headline: str) -> dict[str, float]:
     return found
 
 
-def _figures(summary: Summary, attributed: bool) -> Iterator[FigureRow]:
-    """Yield every figure of a run by its name, with the ends that its interval has."""
-    manifest = summary.run.manifest
-    for measure, mean in summary.means.items():
-        yield metric_name(measure), mean.value, mean.low, mean.high
-    for stage, figures in summary.latency.items():
-        for percentile, figure in figures.items():
-            name = f"latency_ms/{metric_name(stage)}.{percentile}"
-            yield name, figure.value, figure.low, figure.high
-    counts = chain(_gold(summary) if attributed else (), _counts(summary, manifest))
-    for name, value in counts:
+def _figures(summary: Summary) -> Iterator[FigureRow]:
+    """Yield every figure of a run's report by its name, with the ends that its interval has."""
+    for name, value, low, high in list_figures(report(summary), BY_QUERY):
+        yield metric_name(name), value, low, high
+    for name, value in _counts(summary, summary.run.manifest):
         yield name, value, None, None
 
 
-def _gold(summary: Summary) -> Iterator[tuple[str, float]]:
-    """Yield what share of the gold met each status."""
-    totals = summary.attribution.totals()
-    items = sum(totals.values())
-    if items:
-        yield from ((f"attribution/{status}", number / items) for status, number in totals.items())
-
-
 def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:
-    """Yield what else has no interval: throughput, and facts of the index."""
+    """Yield what stands in no table: throughput, cost, and facts of the index."""
     index = manifest.index
     if manifest.throughput is not None:
         yield "throughput/queries_per_second", manifest.throughput
@@ -184,7 +172,6 @@ def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]
     yield from (summary.cost.metrics() if summary.cost else {}).items()
     if manifest.retries:
         yield "retries", manifest.retries
-    yield "index/chunks", index.chunks
     yield "index/bytes", index.bytes
     for name in ("oversize", "integrity_failures"):
         if name in index.facts:
@@ -193,9 +180,6 @@ def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]
         yield f"index/tokens.{percentile}", size
     for leg, recall in find_recalls(manifest.facts).items():
         yield f"index/{metric_name(f'{RECALL}.{leg}')}", recall
-    for stage, seconds in index.seconds.items():
-        yield f"index/seconds.{metric_name(stage)}", seconds
-        yield f"index/cached.{metric_name(stage)}", float(stage in index.cached)
 
 
 def with_interval(name: str, estimate: OpenEstimate) -> dict[str, float]:

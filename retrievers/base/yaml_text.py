@@ -6,7 +6,8 @@ anything is built from it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import yaml
@@ -18,6 +19,9 @@ _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
+_Resolver = yaml.resolver.Resolver
+
+
 class _FaultError(Exception):
     """What is wrong with a text, at the mark where it was found."""
 
@@ -26,11 +30,14 @@ class _FaultError(Exception):
         self.mark = mark
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML that refuses what cannot be meant."""
+class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
+    """What YAML is refused that cannot be meant, whichever parser reads it."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    peek_event: Any  # the parser's
+
+    def __init__(self) -> None:
+        yaml.composer.Composer.__init__(self)
+        yaml.constructor.SafeConstructor.__init__(self)
         self._depth = 0
         self._repeated = 0
         # The nodes of each finished node, itself and what aliases stand for included.
@@ -38,7 +45,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         """Return the next node; that of an alias is the one it names."""
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Any = self.peek_event()
         if self._depth == YAML_DEPTH:
             raise _FaultError(f"nested more than {YAML_DEPTH} deep", event.start_mark)
         self._depth += 1
@@ -71,6 +78,31 @@ class _Loader(yaml.SafeLoader):
             return value
 
 
+class _Loader(_Checks, yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, _Resolver):
+    """The parser in Python, whose messages say what is wrong."""
+
+    def __init__(self, text: str) -> None:
+        yaml.reader.Reader.__init__(self, text)
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
+        _Checks.__init__(self)
+        _Resolver.__init__(self)
+
+
+@cache
+def _make_fast() -> Any:
+    """Return the loader by libyaml, which takes a tenth of the time. Raises ImportError."""
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
+
+    class FastLoader(_Checks, CParser, _Resolver):
+        def __init__(self, text: str) -> None:
+            CParser.__init__(self, text)
+            _Checks.__init__(self)
+            _Resolver.__init__(self)
+
+    return FastLoader
+
+
 def parse_yaml(text: str, source: str, line: int = 1) -> Any:
     """Return what YAML `text` holds, None where it is empty; `line` is the number of its first.
 
@@ -79,6 +111,8 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
     if len(text) > SETTINGS:
         what = f"{len(text):,} characters; at most {SETTINGS:,} are read"
         raise AssayError(f"{source}: line {line}: {what}")
+    with suppress(Exception):  # libyaml may not be there; else what is wrong is said below
+        return _make_fast()(text).get_single_data()
     try:
         loader = _Loader(text)
         with _faults_at(loader):
@@ -95,12 +129,12 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
 
 
 @contextmanager
-def _faults_at(place: yaml.Mark | yaml.SafeLoader) -> Iterator[None]:
+def _faults_at(place: yaml.Mark | _Loader) -> Iterator[None]:
     """Give what a broken scalar raises its place: not all of it is a YAMLError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        mark = place.get_mark() if isinstance(place, yaml.SafeLoader) else place
+        mark = place.get_mark() if isinstance(place, _Loader) else place
         raise _FaultError(f"not YAML: {error}", mark) from None
 
 

@@ -8,11 +8,10 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.fusion.ranking import DeepList, Scored
-from assay.retrievers.models.base import Passages, ShelvedPassages
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.chunk_store import ChunkStore
-from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.digest import Texts, digest, digest_texts
 from assay.retrievers.store.lazy_sequence import ById, IdList, IdSequence
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 from assay.retrievers.text.base import Analyzer
@@ -43,19 +42,8 @@ class Corpus:
         """The `searchable` text of each chunk."""
         chunks = self.chunks
         if isinstance(chunks, ChunkStore):
-            return ShelvedPassages(
-                len(chunks),
-                lambda i: chunks[i].searchable,
-                lambda: list(chunks.by_document.values()),
-            )
+            return Texts(len(chunks), lambda i: chunks[i].searchable)
         return [chunk.searchable for chunk in chunks]
-
-    @cached_property
-    def passages(self) -> Sequence[str]:
-        """`texts`, and which of them are of one document."""
-        if isinstance(self.chunks, ChunkStore):
-            return self.texts
-        return Passages(self.texts, list(self.by_document.values()))
 
     @cached_property
     def digest(self) -> str:
@@ -102,7 +90,7 @@ class Corpus:
     def encode(self, encoder: CachingEncoder) -> EncodedTexts:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
         if encoder.identity not in self._encoded:
-            self._encoded[encoder.identity] = encoder.encode(self.passages)
+            self._encoded[encoder.identity] = encoder.encode(self.texts)
         return self._encoded[encoder.identity]
 
     def count_terms(self, analyzer: AnyAnalyzerSettings, resources: Resources) -> CorpusCounts:

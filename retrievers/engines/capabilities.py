@@ -52,7 +52,7 @@ class Capabilities:
     dropped. `links` says whether it stores which texts of a document follow one another, by
     `Engine.relate`, and tells it, by `Engine.beside`. `reproducible` says when an index that is
     built again of the same texts gives the same rankings: whatever the index, only while dense
-    search is `exact`, or never. `assay engines conformance` measures it.
+    search is `exact`, or never. `assay engines conformance` checks it.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]

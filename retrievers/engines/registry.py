@@ -2,52 +2,37 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
-from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
-from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from assay.retrievers.engines.base import StoreSettings
-from assay.retrievers.engines.chroma.engine import ChromaSettings
-from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from assay.retrievers.engines.faiss.engine import FaissSettings
-from assay.retrievers.engines.lancedb.engine import LanceDbSettings
-from assay.retrievers.engines.milvus.engine import MilvusSettings
-from assay.retrievers.engines.mongodb.engine import MongoSettings
-from assay.retrievers.engines.neo4j import Neo4jSettings
-from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.engines.pinecone.engine import PineconeSettings
-from assay.retrievers.engines.postgres.engine import PostgresSettings
 from assay.retrievers.engines.providers import STRATEGIES, describe_missing
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.engines.redis.engine import RedisSettings
-from assay.retrievers.engines.sql_server import SqlServerSettings
-from assay.retrievers.engines.sqlite.engine import SqliteSettings
-from assay.retrievers.engines.weaviate.engine import WeaviateSettings
 from assay.retrievers.settings.parts import Part
 
-_Own = Annotated[
-    QdrantEdgeSettings
-    | QdrantSettings
-    | WeaviateSettings
-    | OpenSearchSettings
-    | SqliteSettings
-    | PostgresSettings
-    | LanceDbSettings
-    | AzureSearchSettings
-    | CosmosSettings
-    | MongoSettings
-    | ElasticsearchSettings
-    | MilvusSettings
-    | PineconeSettings
-    | RedisSettings
-    | Neo4jSettings
-    | SqlServerSettings
-    | FaissSettings
-    | ChromaSettings,
-    Field(discriminator="type"),
-]
-ENGINES = Part("assay.engines", StoreSettings, _Own)
+ENGINES = Part(
+    "assay.engines",
+    StoreSettings,
+    __package__,
+    {
+        "qdrant-edge": "qdrant.edge:QdrantEdgeSettings",
+        "qdrant": "qdrant.engine:QdrantSettings",
+        "weaviate": "weaviate.engine:WeaviateSettings",
+        "opensearch": "opensearch.engine:OpenSearchSettings",
+        "sqlite": "sqlite.engine:SqliteSettings",
+        "postgres": "postgres.engine:PostgresSettings",
+        "lancedb": "lancedb.engine:LanceDbSettings",
+        "azure-ai-search": "azure_ai_search.engine:AzureSearchSettings",
+        "azure-cosmos-nosql": "azure_cosmos_nosql.engine:CosmosSettings",
+        "mongodb": "mongodb.engine:MongoSettings",
+        "elasticsearch": "elasticsearch.engine:ElasticsearchSettings",
+        "milvus": "milvus.engine:MilvusSettings",
+        "pinecone": "pinecone.engine:PineconeSettings",
+        "redis": "redis.engine:RedisSettings",
+        "neo4j": "neo4j:Neo4jSettings",
+        "sql-server": "sql_server:SqlServerSettings",
+        "faiss": "faiss.engine:FaissSettings",
+        "chroma": "chroma.engine:ChromaSettings",
+    },
+)
 TYPES = frozenset(ENGINES.types)
 Name = Literal[tuple(sorted(TYPES))]  # type: ignore[valid-type]
 

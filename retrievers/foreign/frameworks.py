@@ -5,10 +5,10 @@ What they return is put back into the documents by its text: see `NamedChunks.fi
 
 import inspect
 import math
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from importlib import metadata
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -35,14 +35,75 @@ class FrameworkHit(NamedTuple):
     score: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """How a framework's retrievers are known and asked.
+
+    `base` is the path of their class, of the distribution `package`. `method` is what `ask` calls;
+    it returns the hits, best first.
+    """
+
+    package: str
+    base: str
+    method: str
+    ask: Callable[[Any, str], Iterable[FrameworkHit]]
+
+    @property
+    def module(self) -> str:
+        """The name of its uppermost module."""
+        return self.base.partition(".")[0]
+
+    def suits(self, found: Any) -> bool:
+        """Say whether `found` is such a retriever. Raises ImportError without the package."""
+        module, _, name = self.base.rpartition(".")
+        inputs = getattr(found, "__haystack_input__", found)  # a component must take a query
+        return isinstance(found, getattr(import_module(module), name)) and (
+            inputs is found or hasattr(inputs, "query")
+        )
+
+
+def _ask_langchain(retriever: Any, query: str) -> Iterable[FrameworkHit]:
+    """Yield the documents; they have an order and no scores."""
+    for item in retriever.invoke(query):
+        names = _read_names(item.metadata, item.id)
+        yield FrameworkHit(item.page_content, names, item.metadata.get("start_index"), None)
+
+
+def _ask_llamaindex(retriever: Any, query: str) -> Iterable[FrameworkHit]:
+    for item in retriever.retrieve(query):
+        node = item.node
+        names = _read_names(node.metadata, node.ref_doc_id, node.node_id)
+        start = getattr(node, "start_char_idx", None)
+        yield FrameworkHit(node.get_content(), names, start, item.score)
+
+
+def _ask_haystack(retriever: Any, query: str) -> Iterable[FrameworkHit]:
+    for item in retriever.run(query=query)["documents"]:
+        names = _read_names(item.meta, item.id)
+        yield FrameworkHit(item.content or "", names, item.meta.get("split_idx_start"), item.score)
+
+
+FRAMEWORKS: Mapping[str, Framework] = {
+    "langchain": Framework(
+        "langchain-core",
+        "langchain_core.retrievers.BaseRetriever",
+        "invoke",
+        _ask_langchain,
+    ),
+    "llamaindex": Framework(
+        "llama-index-core",
+        "llama_index.core.retrievers.BaseRetriever",
+        "retrieve",
+        _ask_llamaindex,
+    ),
+    "haystack": Framework("haystack-ai", "haystack.core.component.Component", "run", _ask_haystack),
+}
+
+
 class FrameworkSettings(Settings):
-    """What every framework's retriever needs."""
+    """A retriever of LangChain, LlamaIndex or Haystack."""
 
-    package: ClassVar[str]
-    module: ClassVar[str]
-    kind: ClassVar[str]
-    method: ClassVar[str]
-
+    type: Annotated[Literal["langchain", "llamaindex", "haystack"], CODE]
     object: Annotated[ObjectPath, CODE] = Field(
         description="module:name, importable from the working directory or the environment: a "
         "retriever that knows its documents, or a function of `documents` alone that makes one of "
@@ -59,6 +120,11 @@ class FrameworkSettings(Settings):
         """Import the object; it cuts its documents itself. Raises AssayError."""
         return FrameworkRetriever(self)
 
+    @property
+    def framework(self) -> Framework:
+        """The one that `type` names."""
+        return FRAMEWORKS[self.type]
+
     def load(self) -> Any:
         """Return the object. Raises AssayError, with the extra where the framework is missing."""
         try:
@@ -66,14 +132,13 @@ class FrameworkSettings(Settings):
         except AssayError as error:
             cause = error.__cause__
             missing = cause.name or "" if isinstance(cause, ImportError) else ""
-            if missing.partition(".")[0] == self.module:
+            if missing.partition(".")[0] == self.framework.module:
                 raise self.without_package() from None
             raise
 
     def without_package(self) -> AssayError:
         """Return the error that names the framework's extra."""
-        extra = str(self.model_dump()["type"])
-        return AssayError(f"retriever.type: {extra}: {hint_extra(extra)}")
+        return AssayError(f"retriever.type: {self.type}: {hint_extra(self.type)}")
 
     @property
     def makes(self) -> bool:
@@ -84,85 +149,6 @@ class FrameworkSettings(Settings):
         """
         found = self.load()
         return inspect.isfunction(found) and [*inspect.signature(found).parameters] == ["documents"]
-
-    @abstractmethod
-    def suits(self, found: Any) -> bool:
-        """Say whether `found` is a retriever of the framework. Raises ImportError without it."""
-
-    @abstractmethod
-    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
-        """Yield what `retriever` returns, best first."""
-
-
-class LangChainSettings(FrameworkSettings):
-    """A retriever of LangChain, asked by `invoke`."""
-
-    package: ClassVar[str] = "langchain-core"
-    module: ClassVar[str] = "langchain_core"
-    kind: ClassVar[str] = "langchain_core.retrievers.BaseRetriever"
-    method: ClassVar[str] = "invoke"
-    type: Annotated[Literal["langchain"], CODE]
-
-    def suits(self, found: Any) -> bool:
-        """Say whether it is a BaseRetriever."""
-        from langchain_core.retrievers import BaseRetriever
-
-        return isinstance(found, BaseRetriever)
-
-    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
-        """Yield the documents; they have an order and no scores."""
-        for item in retriever.invoke(query):
-            names = _read_names(item.metadata, item.id)
-            yield FrameworkHit(item.page_content, names, item.metadata.get("start_index"), None)
-
-
-class LlamaIndexSettings(FrameworkSettings):
-    """A retriever of LlamaIndex, asked by `retrieve`."""
-
-    package: ClassVar[str] = "llama-index-core"
-    module: ClassVar[str] = "llama_index"
-    kind: ClassVar[str] = "llama_index.core.retrievers.BaseRetriever"
-    method: ClassVar[str] = "retrieve"
-    type: Annotated[Literal["llamaindex"], CODE]
-
-    def suits(self, found: Any) -> bool:
-        """Say whether it is a BaseRetriever."""
-        from llama_index.core.retrievers import BaseRetriever
-
-        return isinstance(found, BaseRetriever)
-
-    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
-        """Yield the nodes."""
-        for item in retriever.retrieve(query):
-            node = item.node
-            names = _read_names(node.metadata, node.ref_doc_id, node.node_id)
-            start = getattr(node, "start_char_idx", None)
-            yield FrameworkHit(node.get_content(), names, start, item.score)
-
-
-class HaystackSettings(FrameworkSettings):
-    """A component of Haystack that takes a `query` and returns `documents`."""
-
-    package: ClassVar[str] = "haystack-ai"
-    module: ClassVar[str] = "haystack"
-    kind: ClassVar[str] = "a component of Haystack that takes a query"
-    method: ClassVar[str] = "run"
-    type: Annotated[Literal["haystack"], CODE]
-
-    def suits(self, found: Any) -> bool:
-        """Say whether it is a component with an input `query`."""
-        from haystack.core.component import Component
-
-        inputs = getattr(found, "__haystack_input__", None)
-        return isinstance(found, Component) and hasattr(inputs, "query")
-
-    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
-        """Yield the documents."""
-        for item in retriever.run(query=query)["documents"]:
-            names = _read_names(item.meta, item.id)
-            yield FrameworkHit(
-                item.content or "", names, item.meta.get("split_idx_start"), item.score
-            )
 
 
 class FrameworkRetriever(Retriever):
@@ -204,7 +190,7 @@ class FrameworkRetriever(Retriever):
         if not query.strip():
             return Ranking(())
         try:
-            found = self._settings.ask(self._retriever, query)
+            found = self._settings.framework.ask(self._retriever, query)
             answer = [item for item in found if item.text.strip()]
             chunks = [self._chunks.find_text(item.text, item.names, item.start) for item in answer]
         except Exception as error:
@@ -219,25 +205,25 @@ class FrameworkRetriever(Retriever):
         """Return the object's path, the digest of its files, and the framework's version."""
         module = self._settings.object.partition(":")[0]
         try:
-            version = metadata.version(self._settings.package)
+            version = metadata.version(self._settings.framework.package)
         except metadata.PackageNotFoundError:  # an object that only looks like the framework's
             version = "none"
         return {
             "object": self._settings.object,
             "source": digest_module(module) if find_file(module) else "unknown",
-            self._settings.package: version,
+            self._settings.framework.package: version,
         }
 
     def _check(self, found: Any) -> Any:
         """Return `found`, a retriever of the framework. Raises AssayError for anything else."""
         try:
-            suits = self._settings.suits(found)
+            suits = self._settings.framework.suits(found)
         except ImportError:
             raise self._settings.without_package() from None
         if not suits:
             raise AssayError(
                 f"{self._where}: {type(found).__module__}.{type(found).__qualname__} is not "
-                f"{self._settings.kind}, nor a function of `documents` that makes one"
+                f"{self._settings.framework.base}, nor a function of `documents` that makes one"
             )
         return found
 
@@ -249,17 +235,17 @@ def adapt(given: Any) -> FrameworkRetriever | None:
     parameter `query`, which Haystack's components for queries have. It knows its documents by
     itself, and nobody else knows them, so that its runs are made again each time.
     """
-    for framework in (LangChainSettings, LlamaIndexSettings, HaystackSettings):
+    for type_, framework in FRAMEWORKS.items():
         method = getattr(given, framework.method, None)
         if not inspect.ismethod(method) or isinstance(given, type):
             continue
         inputs = getattr(given, "__haystack_input__", None)  # of a SuperComponent too
         named = "query" in inspect.signature(method).parameters or hasattr(inputs, "query")
-        if framework is HaystackSettings and not named:
+        if type_ == "haystack" and not named:
             continue
         called = f"{type(given).__module__}:{type(given).__qualname__}"
-        values: dict[str, Any] = {"object": called, "nondeterministic": True}
-        return FrameworkRetriever(framework.model_construct(**values), given)
+        values: dict[str, Any] = {"type": type_, "object": called, "nondeterministic": True}
+        return FrameworkRetriever(FrameworkSettings.model_construct(**values), given)
     return None
 
 

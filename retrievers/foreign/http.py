@@ -1,6 +1,5 @@
 """A retriever that is an HTTP service of somebody's own."""
 
-import asyncio
 import json
 import math
 import os
@@ -109,6 +108,8 @@ class HttpRetriever(Retriever):
     def __init__(
         self, settings: HttpSettings, documents: DocumentSettings, resources: Resources
     ) -> None:
+        import asyncio
+
         import httpx
 
         self.nondeterministic = settings.nondeterministic
@@ -172,6 +173,8 @@ class HttpRetriever(Retriever):
 
     def close(self) -> None:
         """Close the connections."""
+        import asyncio
+
         if not self._client.is_closed:
             asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -182,6 +185,8 @@ class HttpRetriever(Retriever):
 
     def _ask(self, query: str, k: int) -> bytes:
         """Return the body of one answer. Raises _CallError."""
+        import asyncio
+
         import httpx
 
         try:
@@ -201,6 +206,8 @@ class HttpRetriever(Retriever):
 
     async def _post(self, query: str, k: int) -> tuple[int, bytes]:
         """Return the status and the body of the answer."""
+        import asyncio
+
         body = bytearray()
         url, asked = self._settings.url, {"query": query, "k": k}
         async with (

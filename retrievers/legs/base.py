@@ -128,10 +128,6 @@ class LegSettings(Settings, ABC):
     prefix_stable: ClassVar[bool] = False
     # Whether it searches by one vector of the query, and so has `search_near`.
     by_vector: ClassVar[bool] = False
-    # The type of the plain leg that does as it does: its own for those of a plain pipeline.
-    plain: ClassVar[str] = ""
-    # The type of the leg that does in an engine, named by the key `engine`, what it does here.
-    in_engine: ClassVar[str] = ""
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ from assay.retrievers.fusion.ranking import Positions, Scored, best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.truncation import find_bill
-from assay.retrievers.legs.windows import WINDOWS, Windows, check_windows, encode_parts
+from assay.retrievers.legs.windows import WINDOWS, Windows, encode_parts
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
@@ -32,8 +32,6 @@ class DenseLegSettings(LegSettings):
     kind: ClassVar[Kind] = "semantic"
     prefix_stable: ClassVar[bool] = True
     by_vector: ClassVar[bool] = True
-    plain: ClassVar[str] = "dense"
-    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["dense"]
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
@@ -63,11 +61,6 @@ class DenseLegSettings(LegSettings):
             " ones; none if not given"
         ),
     )
-
-    @model_validator(mode="after")
-    def _reads_whole_chunks(self) -> "DenseLegSettings":
-        check_windows(self.windows, self.encoder)
-        return self
 
     @model_validator(mode="after")
     def _compresses(self) -> "DenseLegSettings":

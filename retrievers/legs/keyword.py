@@ -109,8 +109,6 @@ class KeywordLegSettings(LegSettings):
 
     kind: ClassVar[Kind] = "keyword"
     prefix_stable: ClassVar[bool] = True
-    plain: ClassVar[str] = "bm25"
-    in_engine: ClassVar[str] = "engine_keyword"
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {
         "k1": (0.5, 0.9, 1.2, 1.5, 2.0, 3.0),
         "b": (0.25, 0.4, 0.6, 0.75, 0.9, 1.0),

@@ -19,7 +19,7 @@ from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.truncation import find_bill
-from assay.retrievers.legs.windows import WINDOWS, Windows, check_windows, encode_parts
+from assay.retrievers.legs.windows import WINDOWS, Windows, encode_parts
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.models.encoders import EncoderSettings
@@ -40,9 +40,9 @@ class EngineLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks and index texts and vectors in the engine."""
-        texts = corpus.passages
+        texts = corpus.texts
         encoded = corpus.encode(self._encoder)
-        identity = self._encoder.identify(texts)
+        identity = self._encoder.identity
         self._engine.relate(corpus.by_document)
         report = self._engine.index(corpus.texts, encoded.vectors, identity)
         return self._report(report, corpus, encoded, texts)
@@ -146,7 +146,7 @@ class EngineDenseLeg(EngineLeg):
         if read.starts is None and not read.averaged:
             return super().index(corpus)
         self._starts = read.starts
-        identity = self._encoder.identify(read.texts)
+        identity = self._encoder.identity
         if read.averaged:
             identity = f"{identity}, means of parts"
             self._engine.relate(corpus.by_document)
@@ -234,7 +234,6 @@ class NativeHybridSettings(EngineLegSettings):
     by_vector: ClassVar[bool] = True
     leg = NativeHybridLeg
     search: ClassVar[Search] = "hybrid"
-    in_engine: ClassVar[str] = "native_hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
 
 
@@ -245,14 +244,8 @@ class EngineDenseSettings(EngineLegSettings):
     by_vector: ClassVar[bool] = True
     leg = EngineDenseLeg
     search: ClassVar[Search] = "dense"
-    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
     windows: Windows = WINDOWS
-
-    @model_validator(mode="after")
-    def _reads_whole_chunks(self) -> "EngineDenseSettings":
-        check_windows(self.windows, self.encoder)
-        return self
 
     @property
     def cuts_short(self) -> bool:
@@ -271,7 +264,6 @@ class EngineKeywordSettings(EngineLegSettings):
     kind: ClassVar[Kind] = "keyword"
     leg = EngineKeywordLeg
     search: ClassVar[Search] = "keyword"
-    in_engine: ClassVar[str] = "engine_keyword"
     type: Literal["engine_keyword"]
 
     @property

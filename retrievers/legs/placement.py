@@ -1,31 +1,25 @@
 """Legs in the stores that a config names beside them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.registry import ENGINES, EngineSettings, expand_name
-from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.legs.native import EngineLegSettings
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.legs.windows import Windows
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.settings import Settings
 
-
-def _find_moves() -> Iterator[tuple[str, str, Search]]:
-    """Yield the type of each leg that can search in an engine, what it is there, and its search."""
-    for type_, leg in LEGS.types.items():
-        if issubclass(leg, LegSettings) and leg.in_engine:
-            moved = LEGS.types[leg.in_engine]
-            assert issubclass(moved, EngineLegSettings)
-            yield type_, leg.in_engine, moved.search
-
-
-MOVES = tuple(_find_moves())
+# The type of each leg that can search in an engine, what it is there, and its search.
+MOVES: tuple[tuple[str, str, Search], ...] = (
+    ("dense", "engine_dense", "dense"),
+    ("bm25", "engine_keyword", "keyword"),
+    ("native_hybrid", "native_hybrid", "hybrid"),
+    ("engine_dense", "engine_dense", "dense"),
+    ("engine_keyword", "engine_keyword", "keyword"),
+)
 IN_ENGINE = {type_: moved for type_, moved, _ in MOVES}
 SEARCHES = {moved: search for _, moved, search in MOVES}
 # The type of a leg in an engine, by the name of a leg that states none.
@@ -53,7 +47,7 @@ def place_leg(leg: Mapping[str, Any], type_: str, engine: Mapping[str, Any]) -> 
     """
     placed = {**leg, "type": type_, "engine": dict(engine)}
     found = ENGINES.types.get(str(engine.get("type")))
-    path = found.language_key if found and issubclass(found, StoreSettings) else ""
+    path = found.language_key if found else ""
     if path and isinstance(placed.get("analyzer"), str):
         *parents, last = path.split(".")
         place = placed["engine"]
@@ -83,7 +77,7 @@ def _place(name: str, leg: Any) -> Any:
         return leg
     placed = place_leg(leg, IN_ENGINE[type_], engine)
     found, search = ENGINES.types.get(str(engine.get("type"))), SEARCHES[placed["type"]]
-    if found and issubclass(found, StoreSettings) and search not in found.capabilities.searches:
+    if found and search not in found.capabilities.searches:
         lack = found.capabilities.describe_lack(str(engine["type"]), search)
         raise ValueError(f"{name}: {lack}")
     allowed = LEGS.types[placed["type"]].model_fields

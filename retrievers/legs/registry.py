@@ -2,37 +2,25 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.legs.code import CodeLegSettings
-from assay.retrievers.legs.definitions import DefinitionsLegSettings
-from assay.retrievers.legs.dense import DenseLegSettings
-from assay.retrievers.legs.graph import GraphLegSettings
-from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.legs.late_interaction import LateInteractionLegSettings
-from assay.retrievers.legs.lookups.exact import ExactLegSettings
-from assay.retrievers.legs.native import (
-    EngineDenseSettings,
-    EngineKeywordSettings,
-    NativeHybridSettings,
-)
-from assay.retrievers.legs.sparse import SparseLegSettings
 from assay.retrievers.settings.parts import Part
 
-_Own = Annotated[
-    DenseLegSettings
-    | KeywordLegSettings
-    | SparseLegSettings
-    | LateInteractionLegSettings
-    | CodeLegSettings
-    | ExactLegSettings
-    | DefinitionsLegSettings
-    | GraphLegSettings
-    | NativeHybridSettings
-    | EngineDenseSettings
-    | EngineKeywordSettings,
-    Field(discriminator="type"),
-]
-LEGS = Part("assay.legs", LegSettings, _Own)
+LEGS = Part(
+    "assay.legs",
+    LegSettings,
+    __package__,
+    {
+        "dense": "dense:DenseLegSettings",
+        "bm25": "keyword:KeywordLegSettings",
+        "sparse": "sparse:SparseLegSettings",
+        "late_interaction": "late_interaction:LateInteractionLegSettings",
+        "code": "code:CodeLegSettings",
+        "exact": "lookups.exact:ExactLegSettings",
+        "definitions": "definitions:DefinitionsLegSettings",
+        "graph": "graph:GraphLegSettings",
+        "native_hybrid": "native:NativeHybridSettings",
+        "engine_dense": "native:EngineDenseSettings",
+        "engine_keyword": "native:EngineKeywordSettings",
+    },
+)
 AnyLeg = Annotated[LegSettings, LEGS]

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.retrievers.base import Quiet
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
     CachingTokenEncoder,
     TokenEncoderSettings,

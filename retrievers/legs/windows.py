@@ -10,7 +10,6 @@ from pydantic import Field
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.truncation import find_window, split
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
-from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources
 
@@ -37,20 +36,11 @@ class EncodedParts(NamedTuple):
     averaged: bool = False
 
 
-def check_windows(windows: Windows, encoder: EncoderChoice) -> None:
-    """Raise ValueError where the encoder reads a document's chunks together, and not in parts."""
-    if windows != "none" and encoder.contextual:
-        raise ValueError(
-            f"windows: {windows}; with an encoder that reads a document's chunks together"
-            " allowed: none"
-        )
-
-
 def encode_parts(
     corpus: Corpus, encoder: CachingEncoder, windows: Windows, resources: Resources
 ) -> EncodedParts:
     """Return the vectors of the chunks of `corpus`, of their parts, or the means of these."""
-    texts: Sequence[str] = corpus.passages
+    texts: Sequence[str] = corpus.texts
     window = find_window([encoder])
     if windows == "none" or window is None:
         return EncodedParts(corpus.encode(encoder), texts)

@@ -2,16 +2,14 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrievers.services.prices import FREE, Prices, Usage
-from assay.retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]
 
@@ -32,58 +30,13 @@ class EncodedPart:
     waited: float = 0.0
 
 
-class Passages(tuple[str, ...]):
-    """Texts of chunks, with the positions of those of each document, in the order of its text."""
-
-    documents: Sequence[Sequence[int]]
-
-    def __new__(cls, texts: Iterable[str], documents: Sequence[Sequence[int]]) -> "Passages":
-        """Make them of `texts`, each of whose positions is in one of `documents`."""
-        made = super().__new__(cls, texts)
-        made.documents = documents
-        return made
-
-
-class ShelvedPassages(Texts):
-    """As `Passages`; texts are made anew when they are asked for, and `list_documents` once."""
-
-    def __init__(
-        self,
-        size: int,
-        take: Callable[[int], str],
-        list_documents: Callable[[], Sequence[Sequence[int]]],
-    ) -> None:
-        super().__init__(size, take)
-        self._list_documents = list_documents
-
-    @cached_property
-    def documents(self) -> Sequence[Sequence[int]]:
-        """The positions of each document's texts."""
-        return self._list_documents()
-
-
-def list_documents(texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    """Return the positions of each document's texts; a text of which none is known is one."""
-    if isinstance(texts, Passages | ShelvedPassages):
-        return texts.documents
-    return list_apart(texts)
-
-
-def list_apart(texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    """Return the positions of texts that are each a document of its own."""
-    return [(i,) for i in range(len(texts))]
-
-
 class Encoder(ABC):
     """Turns texts into vectors of unit length, so that a dot product is their cosine.
 
-    `prices` are what it charges: nothing on this machine; None where that is not known. A
-    `contextual` one reads a document's texts together, as `list_documents` tells them: a passage's
-    vector depends on the others.
+    `prices` are what it charges: nothing on this machine; None where that is not known.
     """
 
     prices: Prices | None = FREE
-    contextual: bool = False
 
     @property
     @abstractmethod

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.base import (
-    TEXTS_PER_PART,
-    EncodedPart,
-    Encoder,
-    Passages,
-    Vectors,
-    list_documents,
-)
+from assay.retrievers.models.base import TEXTS_PER_PART, EncodedPart, Encoder, Vectors
 from assay.retrievers.models.vector_cache import (
     NUMBER,
     PART,
@@ -88,17 +81,6 @@ class CachingEncoder(Encoder):
         return self._encoder.prices
 
     @property
-    def contextual(self) -> bool:  # type: ignore[override]
-        """Whether the encoder behind the cache reads a document's texts together."""
-        return self._encoder.contextual
-
-    def identify(self, texts: Sequence[str]) -> str:
-        """Return the digest of all that decides the vectors of `texts` beside these themselves."""
-        if not self.contextual:
-            return self.identity
-        return digest(self.identity, [list(document) for document in list_documents(texts)])
-
-    @property
     def charged(self) -> bool:
         """Whether a service is asked that charges, or of which that is not known."""
         return self.prices != FREE
@@ -107,7 +89,7 @@ class CachingEncoder(Encoder):
         """Return the vectors of `texts` and how many were not in the cache."""
         if not texts:
             return EncodedTexts(np.empty((0, 0), np.float32), 0)
-        held = len(texts) <= MOST_HELD or self.contextual
+        held = len(texts) <= MOST_HELD
         encoded = self._encode_held(texts) if held else self._encode_mapped(texts)
         self._size = encoded.vectors.shape[1]
         return encoded
@@ -232,7 +214,9 @@ class CachingEncoder(Encoder):
                 lookup.known.update(values)
                 yield from repeat(True, len(values))
 
-    def _encode_parts(self, keys: Sequence[str], texts: Passages) -> Iterator[dict[str, bytes]]:
+    def _encode_parts(
+        self, keys: Sequence[str], texts: Sequence[str]
+    ) -> Iterator[dict[str, bytes]]:
         """Yield vectors by key, part by part, those that are paid for once they are stored."""
         with BatchedWrites(self._resources.cache) as gathered:
             for part in self._encoder.encode_parts(texts):

@@ -1,6 +1,8 @@
-"""What a config says to choose a model, common to encoders and cross-encoders."""
+"""What a config says to choose an encoder or cross-encoder, wherever it runs."""
 
-from typing import Any, Literal
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
@@ -9,8 +11,73 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles, locate
 from assay.retrievers.model_files.packages import Kind
 from assay.retrievers.settings import Resources, Settings
+from assay.retrievers.settings.parts import find_source
+
+if TYPE_CHECKING:
+    from assay.retrievers.models.base import CrossEncoder, Encoder
+    from assay.retrievers.models.caching import CachingEncoder
 
 Dtype = Literal["float32", "bfloat16", "float16"]
+# Scores keep so far from 0 and 1 that there is room above and below them.
+ROOM = 1e-9
+# The logistic function of anything beyond lies nearer to 0 or 1 than that.
+LARGEST_LOGIT = 30.0
+
+
+class EncoderChoice(Settings, ABC):
+    """Base of the settings of every encoder."""
+
+    @property
+    def name(self) -> str:
+        """What people know the encoder by."""
+        return type(self).__name__
+
+    @abstractmethod
+    def open(self, resources: Resources) -> "Encoder":
+        """Return the encoder. Neither it nor its files are loaded before a text needs them."""
+
+    def build(self, resources: Resources) -> "CachingEncoder":
+        """Return the encoder behind the cache, where what was plugged in has vectors of its own."""
+        from assay.retrievers.models.caching import CachingEncoder
+
+        spread = resources.pool.spread(self) if resources.pool else None
+        return CachingEncoder(self.open(resources), self.name, resources, find_source(self), spread)
+
+
+class CrossEncoderChoice(Settings, ABC):
+    """Base of the settings of every cross-encoder, which say what its numbers mean.
+
+    Those of a `listwise` one mean no more than an order.
+    """
+
+    listwise: ClassVar[bool] = False
+
+    scores: Literal["logit", "probability"] = Field(
+        "logit",
+        description=(
+            "what the model's numbers are: logit (any number, of which the logistic function makes"
+            " 0 to 1), or probability (0 to 1 already, as of models that end in a sigmoid)"
+        ),
+    )
+
+    def to_probability(self, score: float) -> float:
+        """Return a number of the model as a score between 0 and 1, both excluded.
+
+        Raises AssayError where it is no probability though `scores` says so.
+        """
+        if self.scores == "logit":
+            logit = min(max(score, -LARGEST_LOGIT), LARGEST_LOGIT)
+            score = 1 / (1 + math.exp(-logit))
+        elif not 0 <= score <= 1:
+            raise AssayError(
+                f"model.scores: the cross-encoder gives {score:.4g}, which is no probability;"
+                " allowed for such a model: logit"
+            )
+        return min(max(score, ROOM), 1 - ROOM)
+
+    @abstractmethod
+    def build(self, resources: Resources) -> "CrossEncoder":
+        """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
 
 
 class ModelSettings(Settings):

@@ -1,6 +1,5 @@
 """Encoders: settings, and what each comes to be."""
 
-from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from pydantic import Field, field_validator
@@ -11,36 +10,11 @@ from assay.retrievers.model_files.packages import Pooling
 from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models.base import Encoder
-from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.choice import EncoderChoice, ModelSettings, check_tokens
 from assay.retrievers.models.onnx import OnnxEncoder
 from assay.retrievers.models.served.names import explain_served
 from assay.retrievers.models.st import StEncoder, StRecipe
-from assay.retrievers.settings import Resources, Settings
-from assay.retrievers.settings.parts import find_source
-
-
-class EncoderChoice(Settings, ABC):
-    """Base of the settings of every encoder."""
-
-    @property
-    def name(self) -> str:
-        """What people know the encoder by."""
-        return type(self).__name__
-
-    @property
-    def contextual(self) -> bool:
-        """Whether it reads a document's chunks together."""
-        return False
-
-    @abstractmethod
-    def open(self, resources: Resources) -> Encoder:
-        """Return the encoder. Neither it nor its files are loaded before a text needs them."""
-
-    def build(self, resources: Resources) -> CachingEncoder:
-        """Return the encoder behind the cache, where what was plugged in has vectors of its own."""
-        spread = resources.pool.spread(self) if resources.pool else None
-        return CachingEncoder(self.open(resources), self.name, resources, find_source(self), spread)
+from assay.retrievers.settings import Resources
 
 
 class EncoderSettings(ModelSettings, EncoderChoice):

@@ -1,7 +1,7 @@
 """The vectors of texts in the cache: by which key each is kept, and how it is read."""
 
 from array import array
-from collections.abc import Container, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import fsum
 from struct import Struct
@@ -9,7 +9,7 @@ from struct import Struct
 import numpy as np
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
+from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.vector_check import CACHED, check_vectors
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
@@ -29,7 +29,7 @@ class Lookup:
     keys: Sequence[str]
     known: dict[str, bytes]
     missing: Sequence[str]
-    wanted: Passages
+    wanted: Sequence[str]
 
 
 class VectorCache:
@@ -55,7 +55,8 @@ class VectorCache:
         """Return what the cache knows of `texts`, and what it lacks."""
         keys = self._keys(texts)
         known = self._cache.get_many(VECTORS_KIND, keys)
-        return Lookup(texts, keys, known, *self._list_missing(keys, texts, known))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        return Lookup(texts, keys, known, list(missing), list(missing.values()))
 
     def stack(self, lookup: Lookup) -> Vectors:
         """Return one row a text, all of which are known. Raises AssayError where one is wrong."""
@@ -75,31 +76,8 @@ class VectorCache:
             )
 
     def _keys(self, texts: Sequence[str]) -> list[str]:
-        """Return the key of each text: of a contextual encoder, of all texts of its document."""
         identity = self.identity
-        if not self._encoder.contextual:
-            return [digest(identity, text) for text in texts]
-        keys: dict[int, str] = {}
-        for document in list_documents(texts):
-            whole = digest(identity, [texts[i] for i in document])
-            keys |= {i: digest(whole, place) for place, i in enumerate(document)}
-        return [keys[i] for i in range(len(texts))]
-
-    def _list_missing(
-        self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
-    ) -> tuple[list[str], Passages]:
-        """Return the distinct keys that are not `known`, and their texts: whole documents where
-        these are read together.
-        """
-        missing: dict[str, str] = {}
-        documents: list[Sequence[int]] = []
-        for together in list_documents(texts) if self._encoder.contextual else list_apart(texts):
-            if all(keys[i] in known or keys[i] in missing for i in together):
-                continue
-            begin = len(missing)
-            missing |= {keys[i]: texts[i] for i in together}
-            documents.append(range(begin, len(missing)))
-        return list(missing), Passages(missing.values(), documents)
+        return [digest(identity, text) for text in texts]
 
     def recall(self, kind: str, texts: Sequence[str]) -> float | None:
         """Return the sum of the numbers kept as `kind` of the distinct `texts`.
@@ -107,9 +85,8 @@ class VectorCache:
         None where some text has none.
         """
         names, numbers = array("Q"), array("d")
-        blocks = (texts[begin : begin + PART] for begin in range(0, len(texts), PART))
-        for block in [texts] if self._encoder.contextual else blocks:
-            keys = self._keys(block)
+        for begin in range(0, len(texts), PART):
+            keys = self._keys(texts[begin : begin + PART])
             known = self._cache.get_many(kind, keys)
             if not known.keys() >= set(keys):
                 return None

@@ -6,11 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import Retriever
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.foreign.frameworks import (
-    HaystackSettings,
-    LangChainSettings,
-    LlamaIndexSettings,
-)
+from assay.retrievers.foreign.frameworks import FrameworkSettings
 from assay.retrievers.foreign.http import HttpSettings
 from assay.retrievers.foreign.python_class import PythonSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
@@ -23,12 +19,7 @@ def _default_to_pipeline(value: Any) -> Any:
 
 RetrieverSettings = Annotated[
     Annotated[
-        PipelineSettings
-        | PythonSettings
-        | HttpSettings
-        | LangChainSettings
-        | LlamaIndexSettings
-        | HaystackSettings,
+        PipelineSettings | PythonSettings | HttpSettings | FrameworkSettings,
         Field(discriminator="type"),
     ],
     BeforeValidator(_default_to_pipeline),

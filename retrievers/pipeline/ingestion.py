@@ -13,7 +13,7 @@ from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 from assay.retrievers.base.installation import read_version
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
-from assay.retrievers.documents.chunkers import CombineSplitChunker
+from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
 from assay.retrievers.documents.chunkers.combining import Combination
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.preparation import cut_documents, prepare
@@ -107,14 +107,14 @@ class _DocumentEmbedder:
         self.seconds: dict[str, float] = {}
 
     def embed(self, doc_id: str, chunks: Sequence[Chunk]) -> None:
-        texts = Corpus(chunks).passages
+        texts = Corpus(chunks).texts
         begin = time.perf_counter()
         self.fresh[doc_id] = sum(encoder.keep(texts) for encoder in self.encoders)
         self.seconds[doc_id] = time.perf_counter() - begin
 
     def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:
         """Return what embedding took, whenever that was; None where that is not known."""
-        texts = Corpus(chunks).passages
+        texts = Corpus(chunks).texts
         taken = [encoder.recall_seconds(texts) for encoder in self.encoders]
         known = [seconds for seconds in taken if seconds is not None]
         return sum(known) if len(known) == len(taken) else None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -35,8 +36,7 @@ def find_member(kind: Any, value: Any) -> Any:
     if get_origin(kind) is Annotated:
         inner, *metadata = get_args(kind)
         part = find_part(metadata)
-        own = part.own if part else inner
-        return (part and _find_plugged(part, value)) or find_member(own, value)
+        return _find_class(part, value) if part else find_member(inner, value)
     if get_origin(kind) not in (Union, UnionType):
         return kind
     members = [find_member(member, value) for member in get_args(kind)]
@@ -48,21 +48,20 @@ def find_member(kind: Any, value: Any) -> Any:
     return next(iter(named or models or mappings or members))
 
 
-def _find_plugged(part: Part, value: Any) -> type[BaseModel] | None:
+def _find_class(part: Part[Any], value: Any) -> type[BaseModel]:
     try:
         return part.find(value)
     except ValueError:  # it is this that is explained
-        return None
+        return part.base
 
 
 def list_models(kind: Any) -> list[type[BaseModel]]:
-    """Return the models that a type names, unions opened."""
+    """Return the models that a type names, unions opened; of a part, which has its own, none."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return [kind]
     if get_origin(kind) is Annotated:
         inner, *metadata = get_args(kind)
-        part = find_part(metadata)
-        return list_models(part.own if part else inner)
+        return [] if find_part(metadata) else list_models(inner)
     if get_origin(kind) in (Union, UnionType):
         return [model for member in get_args(kind) for model in list_models(member)]
     return []
@@ -153,7 +152,9 @@ def _explain(
         return (*keys, "type"), f"{cut(repr(tag))} is not one of: {expected}{near}", ""
     message, value = item["msg"].removeprefix("Value error, "), repr(item["input"])
     if kind in ("union_tag_not_found", "model_attributes_type"):
-        tags = ", ".join(tag for model in list_models(place) for tag in list_tags(model))
+        part = find_part(getattr(place, "__metadata__", ()))
+        named = part.types if part else chain(*map(list_tags, list_models(place)))
+        tags = ", ".join(named)
         message = f"must be a mapping with the key `type`, one of: {tags}"
     elif kind in ("model_type", "dict_type"):
         message = "must be a mapping of keys to values"

@@ -7,9 +7,19 @@ those of the class.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args
+from importlib import import_module
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic import create_model as make_class
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
@@ -19,33 +29,81 @@ from assay.retrievers.settings.plugins import find_parts, load_class, load_part
 from assay.retrievers.store.user_code import digest_module, find_file
 
 PYTHON = "python"
+UNTYPED = "here"
 
 T = TypeVar("T", bound=Settings)
 # The digest of the source of each class that was plugged in.
 _SOURCES: dict[type[BaseModel], str] = {}
+_PARTS: "list[Part[Any]]" = []
 
 
-class Part:
-    """Marks a field of type `base`: it holds one of `own`, or a part plugged in.
+class Classes(Mapping[str, type[T]]):
+    """Settings classes by the `type` that names each; one is imported when it is asked for."""
 
-    `own` is a type that Pydantic validates: a settings class, or a union told apart by `type`.
-    `group` is that of the entry points under which packages offer more.
+    def __init__(self, package: str, paths: Mapping[str, str]) -> None:
+        self._package = package
+        self._paths = paths
+        self._loaded: dict[str, type[T]] = {}
+
+    def __getitem__(self, type_: str) -> type[T]:
+        if type_ not in self._loaded:
+            module, _, name = self._paths[type_].partition(":")
+            self._loaded[type_] = getattr(import_module(f"{self._package}.{module}"), name)
+        return self._loaded[type_]
+
+    def __contains__(self, type_: object) -> bool:
+        return type_ in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def hold(self, kind: type[Settings]) -> bool:
+        """Say whether `kind` is one of them, importing none."""
+        path = f"{kind.__module__.removeprefix(f'{self._package}.')}:{kind.__qualname__}"
+        return path in self._paths.values()
+
+
+class Part(Generic[T]):
+    """Marks a field of type `base`: it holds one of this project's classes, or a part plugged in.
+
+    `paths` are those classes by `type`, each as `module:Class` below `package`; one is imported
+    when a config names it. `untyped`, if given, is the class of a value without a `type`, which may
+    be a name. `group` is that of the entry points under which packages offer more.
     """
 
-    def __init__(self, group: str, base: type[Settings], own: Any) -> None:
+    def __init__(
+        self,
+        group: str,
+        base: type[T],
+        package: str,
+        paths: Mapping[str, str],
+        untyped: str = "",
+    ) -> None:
         self.group = group
         self.base = base
-        self.own = own
-        self.types = {type_: found for found in list_classes(own) for type_ in _types(found)}
+        self.types: Classes[T] = Classes(package, paths)
+        self._untyped: Classes[T] = Classes(package, {UNTYPED: untyped} if untyped else {})
+        _PARTS.append(self)
 
-    def find(self, value: Any) -> type[Settings] | None:
-        """Return the class plugged in that `value`, as in a config, names; None for one of `own`.
+    def load(self) -> list[type[T]]:
+        """Import and return every class of this project, that without a `type` first."""
+        return [*self._untyped.values(), *self.types.values()]
+
+    def find(self, value: Any) -> type[T]:
+        """Return the class that `value`, as in a config, names.
 
         Raises ValueError in Pydantic's forms where there is no such part.
         """
         type_ = value.get("type") if isinstance(value, Mapping) else None
-        if not isinstance(type_, str) or type_ in self.types:
-            return None
+        if type_ is None and UNTYPED in self._untyped:
+            return self._untyped[UNTYPED]
+        if type_ is None:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
+        if isinstance(type_, str) and type_ in self.types:
+            return self.types[type_]
         if type_ == PYTHON and "class" not in value:
             raise _at_class("missing", value)
         installed = find_parts(self.group)
@@ -65,7 +123,7 @@ class Part:
             literal = message.replace("{", "{{").replace("}", "}}")
             raise _at_class(PydanticCustomError("plugin", literal), value) from error
 
-    def list_installed(self) -> Iterator[tuple[str, type[Settings]]]:
+    def list_installed(self) -> Iterator[tuple[str, type[T]]]:
         """Yield the parts that installed packages offer, by name. Raises AssayError."""
         for name in find_parts(self.group):
             yield name, load_part(self.group, name, self.base)
@@ -73,17 +131,17 @@ class Part:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        return core_schema.no_info_wrap_validator_function(
+        return core_schema.no_info_plain_validator_function(
             self._validate,
-            handler.generate_schema(self.own),
             # What the class itself says, whatever its base knows of.
             serialization=core_schema.simple_ser_schema("any"),
+            metadata={"pydantic_js_functions": [self._write_json_schema]},
         )
 
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    def _write_json_schema(
+        self, _: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        own = handler(schema)
+        own = handler(self._make_union())
         path = {"type": "string", "description": "package.module:Class", "pattern": r"^[\w.]+:"}
         python = _describe(PYTHON, f"A class of yours, a subclass of {name_class(self.base)}.")
         python["properties"]["class"] = path
@@ -91,20 +149,36 @@ class Part:
         installed = [_describe(name, found.__doc__, found) for name, found in self.list_installed()]
         return {"anyOf": [own, python, *installed]}
 
-    def _validate(self, value: Any, handler: core_schema.ValidatorFunctionWrapHandler) -> Any:
-        if isinstance(value, self.base):
-            return value if type(value) in _SOURCES else self._take(value, handler)
-        found = self.find(value)
-        return found.model_validate(value) if found else handler(value)
+    def _make_union(self) -> core_schema.CoreSchema:
+        """Return the schema of this project's classes, all of which are imported."""
+        kinds = tuple(dict.fromkeys(self.types.values()))
+        union: Any = Annotated[Union[kinds], Field(discriminator="type")]  # noqa: UP007
+        for untyped in self._untyped.values():
+            union = Annotated[
+                Annotated[untyped, Tag(UNTYPED)] | Annotated[union, Tag("typed")],
+                Discriminator(lambda _: UNTYPED),
+            ]
+        return TypeAdapter(union).core_schema
 
-    def _take(self, value: Settings, handler: core_schema.ValidatorFunctionWrapHandler) -> Any:
+    def _validate(self, value: Any) -> Any:
+        if isinstance(value, self.base):
+            return value if type(value) in _SOURCES else self._take(value)
+        return self.find(value).model_validate(value)
+
+    def _take(self, value: Settings) -> Any:
         """Return settings made in Python so that a config written of them can be read again."""
         kind = type(value)
-        if kind in self.types.values():
-            return handler(value)
+        if self.types.hold(kind) or self._untyped.hold(kind):
+            return value
         path = f"{kind.__module__}:{kind.__qualname__}"
         keys = {"type": PYTHON, "class": path}
         return plug(kind, PYTHON, path).model_validate({**dict(value), **keys})
+
+
+def load_all() -> None:
+    """Import every class that a config can name where a `Part` stands."""
+    for part in _PARTS:
+        part.load()
 
 
 @cache
@@ -146,7 +220,7 @@ def find_plugged(settings: Any, key: str = "") -> Iterator[tuple[str, BaseModel]
         yield from find_plugged(value, f"{key}.{name}" if key else str(name))
 
 
-def find_part(metadata: Any) -> Part | None:
+def find_part(metadata: Any) -> Part[Any] | None:
     """Return the mark in the metadata of a field, or of an annotated type, if it has one."""
     return next((item for item in metadata if isinstance(item, Part)), None)
 
@@ -157,18 +231,13 @@ def list_classes(kind: Any) -> Iterator[type[BaseModel]]:
         yield kind
         return
     part = find_part(getattr(kind, "__metadata__", ()))
-    for inner in [part.own] if part else get_args(kind):
+    for inner in part.types.values() if part else get_args(kind):
         yield from list_classes(inner)
 
 
 def name_class(kind: type) -> str:
     """Return the name of a class with its module."""
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _types(found: type[BaseModel]) -> Sequence[str]:
-    field = found.model_fields.get("type")
-    return get_args(field.annotation) if field else ()
 
 
 def _describe(type_: str, doc: str | None, found: type[Settings] | None = None) -> dict[str, Any]:

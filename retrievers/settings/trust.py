@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.settings.base import Settings
 from assay.retrievers.settings.errors import list_tags
-from assay.retrievers.settings.parts import PYTHON
+from assay.retrievers.settings.parts import PYTHON, load_all
 from assay.retrievers.settings.plugins import import_named
 
 SWITCH = "ASSAY_TRUST"
@@ -123,11 +123,16 @@ def _homes() -> tuple[Path, Path]:
     return Path.cwd().resolve(), PROJECT
 
 
-def list_settings(base: type[Settings] = Settings) -> Iterator[type[Settings]]:
-    """Yield every settings class that was imported."""
+def list_settings() -> Iterator[type[Settings]]:
+    """Yield every settings class that a config can name, or that was imported."""
+    load_all()
+    yield from _list_below(Settings)
+
+
+def _list_below(base: type[Settings]) -> Iterator[type[Settings]]:
     for model in base.__subclasses__():
         yield model
-        yield from list_settings(model)
+        yield from _list_below(model)
 
 
 def find_rule(model: type[Settings], name: str) -> NeedsTrust | NeedsNoTrust | None:

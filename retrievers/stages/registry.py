@@ -2,37 +2,27 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from assay.retrievers.settings.parts import Part
 from assay.retrievers.stages.base import StageSettings
-from assay.retrievers.stages.context import ContextSettings
-from assay.retrievers.stages.definitions import DefinitionsSettings
-from assay.retrievers.stages.drops import (
-    ContentHashSettings,
-    NgramSettings,
-    PerDocumentSettings,
-    SemanticSettings,
-)
-from assay.retrievers.stages.mmr import MmrSettings
-from assay.retrievers.stages.passages import NeighboursSettings, ParentsSettings
-from assay.retrievers.stages.rerank import RerankSettings
-from assay.retrievers.stages.scores import CalibrateSettings, RecencySettings, ThresholdSettings
 
-_Own = Annotated[
-    RecencySettings
-    | CalibrateSettings
-    | ThresholdSettings
-    | ContentHashSettings
-    | NgramSettings
-    | SemanticSettings
-    | MmrSettings
-    | PerDocumentSettings
-    | RerankSettings
-    | ParentsSettings
-    | NeighboursSettings
-    | DefinitionsSettings
-    | ContextSettings,
-    Field(discriminator="type"),
-]
-AnyStage = Annotated[StageSettings, Part("assay.stages", StageSettings, _Own)]
+STAGES = Part(
+    "assay.stages",
+    StageSettings,
+    __package__,
+    {
+        "recency": "scores:RecencySettings",
+        "calibrate": "scores:CalibrateSettings",
+        "threshold": "scores:ThresholdSettings",
+        "content_hash": "drops:ContentHashSettings",
+        "ngram": "drops:NgramSettings",
+        "semantic": "drops:SemanticSettings",
+        "mmr": "mmr:MmrSettings",
+        "per_document": "drops:PerDocumentSettings",
+        "rerank": "rerank:RerankSettings",
+        "parents": "passages:ParentsSettings",
+        "neighbours": "passages:NeighboursSettings",
+        "definitions": "definitions:DefinitionsSettings",
+        "context": "context:ContextSettings",
+    },
+)
+AnyStage = Annotated[StageSettings, STAGES]

@@ -3,7 +3,11 @@
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import chain
+from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -161,9 +165,21 @@ def _make_stemmer(language: str) -> Callable[[str], str]:
     return stem
 
 
-def _stop_words(language: str) -> frozenset[str]:
-    from bm25s import stopwords
+def _load_lists() -> ModuleType:
+    """Return bm25s' module of stop words by itself: the package, with scipy, takes far longer."""
+    package = find_spec("bm25s")
+    assert package is not None
+    assert package.origin is not None
+    lists = spec_from_file_location("bm25s_stopwords", Path(package.origin).parent / "stopwords.py")
+    assert lists is not None
+    assert lists.loader is not None
+    module = module_from_spec(lists)
+    lists.loader.exec_module(module)
+    return module
 
-    words: Sequence[str] = getattr(stopwords, f"STOPWORDS_{STOP_WORDS[language]}")
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    words: Sequence[str] = getattr(_load_lists(), f"STOPWORDS_{STOP_WORDS[language]}")
     english = STOP_WORDS[language] == "EN_PLUS"
     return frozenset(fold(word) for word in words) - (HALVES if english else frozenset())

@@ -4,7 +4,7 @@ import pytest
 from samples.sweep import HOSTILE, make_sweep
 
 from assay.eval.report.files import write_blocks
-from assay.eval.studies.sweep.report import report
+from assay.eval.studies.tuning.sweep_report import report
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from doubles.language_model_server import KEY, Body, Call, LanguageModelServer, 
 
 SIZE = 16  # dimensions of a vector
 LONGEST = 200  # words of a text
-TOGETHER = 300  # words of texts that are read together
 KINDS = {"search_document", "search_query", "document", "query"}
 KINDS |= {"RETRIEVAL_DOCUMENT", "RETRIEVAL_QUERY", "retrieval.passage", "retrieval.query"}
 
@@ -38,23 +37,6 @@ def embed(text: str, size: int = SIZE) -> list[float]:
         seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
         vector += np.random.default_rng(seed).normal(size=size) / (1 + number % 3)
     return [float(value) for value in vector * 3]
-
-
-def embed_together(texts: Sequence[str], size: int = SIZE) -> list[list[float]]:
-    """Return a vector a text, which depends on the others."""
-    whole = embed(" ".join(texts), size)
-    return [[a + b / 2 for a, b in zip(embed(text, size), whole, strict=True)] for text in texts]
-
-
-def shrink(vector: Sequence[float], form: str) -> list[float] | list[int]:
-    """Return a vector in the numbers that the caller asks for."""
-    if form == "float":
-        return list(vector)
-    if form == "int8":
-        return [int(value) for value in np.clip(np.round(np.array(vector) * 10), -128, 127)]
-    if form == "ubinary":
-        return [int(value) for value in np.packbits(np.array(vector) > 0)]
-    raise RefusedError(400, f"{form}: no such type of numbers")
 
 
 def rate(query: str, text: str) -> float:
@@ -86,7 +68,7 @@ class ModelServer(LanguageModelServer):
     def _find(self, call: Call) -> Callable[[dict[str, Any]], Any]:
         path, headers = call.path, call.headers
         open_to_all = path.startswith(("/tei/", "/local/"))
-        held = headers.get("x-goog-api-key" if "/gemini/" in path else "authorization", "")
+        held = headers.get("authorization", "")
         if not open_to_all and held.removeprefix("Bearer ") != KEY:
             raise RefusedError(401, f"wrong key {held}")
         speak = {
@@ -95,13 +77,10 @@ class ModelServer(LanguageModelServer):
             "/cohere/v2/embed": self._cohere_embed,
             "/cohere/v2/rerank": self._cohere_rerank,
             "/voyage/embeddings": self._voyage_embeddings,
-            "/voyage/contextualizedembeddings": self._voyage_contextualised,
             "/voyage/rerank": self._voyage_rerank,
             "/jina/embeddings": self._jina_embeddings,
             "/jina/rerank": self._jina_rerank,
             "/local/rerank": self._jina_rerank,
-            "/gemini/models/some:batchEmbedContents": self._gemini,
-            "/tei/embed": self._tei_embed,
             "/tei/rerank": self._tei_rerank,
         }.get(path)
         if speak is None:
@@ -123,7 +102,7 @@ class ModelServer(LanguageModelServer):
         allow_kind(body["input_type"], "search_")
         texts = self._take(body["texts"], 96, "too many tokens" * (body["truncate"] == "NONE"))
         vectors = [embed(text, body.get("output_dimension") or SIZE) for text in texts]
-        forms = {form: [shrink(i, form) for i in vectors] for form in body["embedding_types"]}
+        forms = dict.fromkeys(body["embedding_types"], vectors)
         billed = {"billed_units": {"input_tokens": count(texts)}}
         meta = {"api_version": {"version": "2"}, **billed}
         return {"id": "1", "embeddings": forms, "texts": texts, "meta": meta}
@@ -141,24 +120,9 @@ class ModelServer(LanguageModelServer):
         long = "" if body.get("truncation", True) else "max allowed tokens"
         texts = self._take(body["input"], 1000, long)
         vectors = [embed(text, body.get("output_dimension") or SIZE) for text in texts]
-        small = [shrink(vector, body.get("output_dtype") or "float") for vector in vectors]
-        rows = list_rows(small, body.get("encoding_format"))
+        rows = list_rows(vectors, body.get("encoding_format"))
         usage = {"total_tokens": count(texts)}
         return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
-
-    def _voyage_contextualised(self, body: dict[str, Any]) -> Any:
-        allow(body, "inputs model", "input_type output_dimension output_dtype encoding_format")
-        allow_kind(body["input_type"], "")
-        form, size = body.get("output_dtype") or "float", body.get("output_dimension") or SIZE
-        data, tokens = [], 0
-        for i, inputs in enumerate(body["inputs"]):
-            texts = self._take_together(inputs, 1000)
-            tokens += count(texts)
-            vectors = [shrink(vector, form) for vector in embed_together(texts, size)]
-            rows = list_rows(vectors, body.get("encoding_format"))
-            data.append({"object": "list", "data": rows, "index": i})
-        usage = {"total_tokens": tokens}
-        return {"object": "list", "data": data, "model": body["model"], "usage": usage}
 
     def _voyage_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "model query documents", "top_k truncation return_documents")
@@ -167,40 +131,16 @@ class ModelServer(LanguageModelServer):
         return {"object": "list", "data": ranked, "model": body["model"], "usage": usage}
 
     def _jina_embeddings(self, body: dict[str, Any]) -> Any:
-        allow(body, "model input", "task dimensions truncate late_chunking embedding_type")
+        allow(body, "model input", "task dimensions truncate")
         allow_kind(body["task"], "retrieval.")
-        size, form = body.get("dimensions") or SIZE, body.get("embedding_type", "float")
-        if form == "int8":
-            raise RefusedError(422, "int8: no such type of numbers")
-        if body.get("late_chunking"):
-            texts = self._take_together(body["input"], 512)
-            vectors = embed_together(texts, size)
-        else:
-            texts = self._take(body["input"], 512, "" if body.get("truncate") else "too large")
-            vectors = [embed(text, size) for text in texts]
-        rows = list_rows([shrink(vector, form) for vector in vectors])
+        texts = self._take(body["input"], 512, "" if body.get("truncate") else "too large")
+        rows = list_rows([embed(text, body.get("dimensions") or SIZE) for text in texts])
         return {"data": rows, "usage": {"total_tokens": count(texts)}}
 
     def _jina_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "model query documents", "top_n return_documents")
         ranked = self._ranked(body["query"], body["documents"], 2048)
         return {"results": ranked, "usage": {"total_tokens": count(body["documents"])}}
-
-    def _gemini(self, body: dict[str, Any]) -> Any:
-        allow(body, "requests", "")
-        for request in body["requests"]:
-            allow(request, "model content", "taskType title outputDimensionality")
-            allow_kind(request["taskType"], "RETRIEVAL_")
-        asked = [request["content"]["parts"][0]["text"] for request in body["requests"]]
-        texts = self._take(asked, 100, "")
-        sizes = [request.get("outputDimensionality") or SIZE for request in body["requests"]]
-        return {"embeddings": [{"values": embed(*i)} for i in zip(texts, sizes, strict=True)]}
-
-    def _tei_embed(self, body: dict[str, Any]) -> Any:
-        allow(body, "inputs", "truncate normalize prompt_name dimensions truncation_direction")
-        long = "" if body.get("truncate") else "`inputs` must have less than 200 tokens"
-        texts = self._take(body["inputs"], 32, long, blank=True)
-        return [embed(text, body.get("dimensions") or SIZE) for text in texts]
 
     def _tei_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "query texts", "raw_scores return_text truncate truncation_direction")
@@ -219,12 +159,6 @@ class ModelServer(LanguageModelServer):
         with self._lock:
             self.asked += texts
         return [" ".join(text.split(" ")[:LONGEST]) for text in texts]
-
-    def _take_together(self, texts: Any, most: int) -> list[str]:
-        """Return texts; refuse what may not be sent, or more than is read together."""
-        if sum(len(text.split()) for text in texts) > TOGETHER:
-            raise RefusedError(400, "the inputs exceed the limit of tokens")
-        return self._take(texts, most, "")
 
     def _ranked(self, query: str, texts: Sequence[str], most: int) -> list[dict[str, Any]]:
         self._take([query, *texts], most + 1, "")

@@ -19,8 +19,8 @@ def test_an_engine_is_compared_with_its_formula(assay):
     )
     assert lines[1].startswith("identical: on all of 6 queries the engine returns ")
     assert lines[2] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
-    assert lines[3].startswith("native hybrid, nDCG@10 beside our hybrid: ")
-    begins = ("native hybrid", "nDCG@10", "our hybrid", "the better list", "p50", "qdrant-edge")
+    assert lines[3].startswith("native hybrid, nDCG@10 beside our RRF: ")
+    begins = ("native hybrid", "our RRF", "nDCG@10")
     for begin in begins:
         assert any(line.startswith(f"{begin} ") for line in lines), begin
     assert "Check first: A sample: 6 queries. A quick look" in done.stdout
@@ -36,7 +36,6 @@ def test_it_is_told_as_json(assay_json):
     )
     assert found["verdict"] == "identical"
     assert found["counts"] == {"identical": 6, "ties": 0, "different": 0}
-    assert 0 < found["recall_against_exact"]["100"]["value"] < 1
     assert found["command"] == ("assay parity qdrant-edge harbourline exact=false m=2 --limit 6")
     assert json.loads((Path(found["report"]).parent / "parity.json").read_text())["id"]
 

@@ -79,7 +79,7 @@ def test_figures_that_hold_pass_and_stand_in_junit(session, tmp_path):
 @pytest.mark.parametrize("pipeline", [words, "bm25"])
 def test_it(retrieval, pipeline):
     checked = retrieval(pipeline).at_least("Hit@1", .6).at_most("Empty", 0)
-    assert checked.result.measures.loc["Hit@1", "n"] == 3
+    assert checked.result.tables["measures"].loc["Hit@1", "n"] == 3
 """,
         "--strict-markers", "--junit-xml=found.xml", "-m", "retrieval",
     )  # fmt: skip

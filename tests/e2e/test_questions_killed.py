@@ -13,7 +13,7 @@ from tools.own_cache import make_cache
 from tools.processes import ROOT, finish, start
 
 from assay.eval.cli.main import assay
-from assay.eval.collections import load
+from assay.eval.collections.loading import load
 
 ANSWERED = 7  # before the kill; all later calls hang
 

@@ -136,9 +136,9 @@ def test_a_dry_run_lists_the_points(sweep, environment):
     done = finish(start("sweep", str(sweep), "--dry-run", environment=environment))
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 7
     assert lines[0].split(maxsplit=1)[1] == "k1 0.5, headings false on harbourline"
-    assert lines[6].startswith("6 points share 2 chunkings, 0 encodings of chunks, and 6 indexes")
+    assert lines[6].startswith("harbourline: 6 points on 2 kinds of chunks")
     as_json = finish(start("sweep", str(sweep), "--dry-run", "--json", environment=environment))
     assert len(json.loads(as_json.stdout)["points"]) == 6
     assert not Path(environment["ASSAY_REPORTS"]).exists()

@@ -140,7 +140,7 @@ def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path):
 
 def test_the_spaces_of_the_project_can_be_tried():
     from assay.eval.configs.config import load_config
-    from assay.eval.studies.sweep.search_spaces import derive_space, read_space, resolve_points
+    from assay.eval.studies.tuning.spaces import derive_space, read_space, resolve_points
 
     hybrid = ROOT / "configs" / "hybrid_rrf.yaml"
     for path in (ROOT / "configs" / "spaces").glob("*.yaml"):

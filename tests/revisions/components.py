@@ -13,8 +13,8 @@ import numpy as np
 from samples.planned_runs import make_run
 from tools.part_settings import read_settings
 
-from assay.eval.collections import load as load_collection
-from assay.eval.collections import memo
+from assay.eval.collections.formats import memo
+from assay.eval.collections.loading import load as load_collection
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.running import cached_summaries, run_memo
 from assay.eval.running.figures import Figures

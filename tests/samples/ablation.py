@@ -40,7 +40,7 @@ def row(
 ) -> Row:
     pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
     (found,) = judge(
-        [weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", measures)],
+        [weigh(Variant(part), [DENSE_PART, RERANK], pair, measures)],
         make_claims(pair[0].hits),
     )
     return found
@@ -48,8 +48,7 @@ def row(
 
 def make_ablation(part: Row, rows: int, measures: Sequence[str] = ("nDCG@10",)) -> Ablation:
     """Return an ablation in which `part` stands in so many rows."""
-    means = {"full": dict.fromkeys(measures, 0.5), "plain": dict.fromkeys(measures, 0.4)}
     return Ablation(
-        "id", "x", "tiny", 20, "2024-01-01", {}, tuple(measures), "a", "b", ("keyword",), means,
-        (part,) * rows, (), make_claims([f"q{i}" for i in range(20)]),
+        "id", "x", "tiny", 20, "2024-01-01", {}, tuple(measures), "a",
+        dict.fromkeys(measures, 0.5), (part,) * rows, make_claims([f"q{i}" for i in range(20)]),
     )  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from assay.eval.cli.label import label
-from assay.eval.collections import load
 from assay.eval.collections.authoring.worksheet import Pair, render
+from assay.eval.collections.loading import load
 
 GUIDE = "# Guide\n\nInstall it.\n\nUse apt.\n\n=Ten a day.\n"
 CARD = "# Mine.\nname: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\nsource: Me\n"

@@ -2,19 +2,18 @@
 
 import pytest
 
-from assay.eval.collections import memo
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import beir, irds, native, trec
+from assay.eval.collections.formats import beir, irds, memo, trec
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.lazy_sequence import IdSequence
+from assay.retrievers.store.lazy_sequence import PassageSequence
 
 
 def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:
     """Leave collections of more than `most` bytes in their files from now on."""
-    for format_ in (beir, irds, native, trec):
+    for format_ in (beir, irds, trec):
         patch.setattr(format_, "LARGEST_HELD", most)
 
 
@@ -41,8 +40,8 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     if isinstance(held, str) or isinstance(left, str):
         assert held == left
         return held
-    assert isinstance(left.documents, IdSequence)
-    assert not isinstance(held.documents, IdSequence)
+    assert isinstance(left.documents, PassageSequence)
+    assert not isinstance(held.documents, PassageSequence)
     assert tuple(left.documents) == held.documents
     assert left.documents[-1] == held.documents[-1]
     assert (left.digest, left.gold, left.queries) == (held.digest, held.gold, held.queries)

@@ -6,7 +6,7 @@ from assay.eval.running.figures import Figures, PointResult
 from assay.eval.running.search_space import Point
 from assay.eval.runs.summary.cost import Cost
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.sweep.grid_search import Sweep
+from assay.eval.studies.tuning.sweep import Sweep
 
 HOSTILE = "</title><script>window.hacked = 1</script>"
 

@@ -29,7 +29,7 @@ CONFIG = {
     "name": "words",
     "dataset": "tiny",
     "measures": ["nDCG@10", "AP(rel=2)"],
-    "retriever": {"legs": [{"type": "overlap", "depth": 10}], "fusion": None, "note": "x" * 7000},
+    "retriever": {"legs": {"words": {"type": "overlap", "depth": 10}}, "note": "x" * 7000},
 }
 
 
@@ -93,8 +93,8 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     assert "/" not in source
     assert source.split()[-1] == tags["assay.command"].split()[-1].rpartition("/")[2]
     note = tags["mlflow.note.content"]
-    assert note.startswith(f"**{manifest.name}** on **tiny**, 3 queries")
-    assert f"| nDCG@10 | {summary.means['nDCG@10'].value:.3f} |" in note
+    assert note.startswith(f"# {manifest.name} on tiny\n")
+    assert f"| nDCG@10 | {summary.means['nDCG@10'].value:.3f} (" in note
     lasted = run.info.end_time - run.info.start_time
     assert lasted == round(manifest.seconds * 1000)
     assert tags["assay.run"] == manifest.id
@@ -102,9 +102,8 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     assert (tags["assay.config"], tags["assay.collection"]) == (manifest.name, "tiny")
     assert (tags["assay.degraded"], tags["assay.sampled"]) == ("false", "false")
     params = run.data.params
-    assert params["retriever.legs.0.type"] == "overlap"
-    assert params["retriever.legs.0.depth"] == "10"
-    assert params["retriever.fusion"] == "null"
+    assert params["retriever.legs.words.type"] == "overlap"
+    assert params["retriever.legs.words.depth"] == "10"
     assert json.loads(params["measures"]) == CONFIG["measures"]
     assert params["retriever.note"] == "x" * 6000
     metrics = run.data.metrics
@@ -118,12 +117,13 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     figures = {name: tuple(values) for name, *values in table["data"]}
     assert all(figures[name][0] == metrics[name] for name in names & figures.keys())
     for measure, mean in summary.means.items():
-        assert figures[metric_name(measure)] == (mean.value, mean.low, mean.high)
+        name = metric_name(f"measures/{measure}/mean")
+        assert figures[name] == (mean.value, mean.low, mean.high)
     total = summary.latency["total"]["p95"]
-    assert figures["latency_ms/total.p95"] == (total.value, total.low, None)
-    assert figures["latency_ms/count words.p50"][0] == pytest.approx(0.1)
-    assert figures["attribution/found"][0] == pytest.approx(2 / 3)
-    assert (figures["index/seconds.words"][0], figures["index/bytes"][0]) == (0.25, 123)
+    assert figures["latency/total/p95"] == (total.value, total.low, None)
+    assert figures["latency/count words/p50"][0] == pytest.approx(0.1)
+    assert figures["statuses/found/share"][0] == pytest.approx(2 / 3)
+    assert (figures["index/words/seconds"][0], figures["index/bytes"][0]) == (0.25, 123)
     assert (metrics["index/chunks"], metrics["queries"]) == (2, 3)
     (dataset,) = [entry.dataset for entry in run.inputs.dataset_inputs]
     assert dataset.name == "tiny"

@@ -139,8 +139,8 @@ def make_what_is_kept():
 
     configure_mappers()
     load_config("configs/hybrid_rrf.yaml")
-    for name in make_environment(autoescape=True).list_templates(["j2"]):
-        make_environment(autoescape=name.endswith(".html.j2")).get_template(name)
+    for name in make_environment().list_templates(["j2"]):
+        make_environment().get_template(name)
     environment.packages()
     environment.digest_code()
     environment.digest_code(*environment.EVERYTHING)

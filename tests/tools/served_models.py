@@ -8,8 +8,7 @@ from doubles.model_server import SIZE, ModelServer, embed
 from tools.part_settings import read_settings
 
 from assay.retrievers.base import Chunk, Hit
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 
 Serve = Callable[..., ModelServer]

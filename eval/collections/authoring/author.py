@@ -26,8 +26,6 @@ from assay.eval.collections.formats.originals import (
 )
 from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.formats.rows import render_rows
-from assay.eval.collections.history import record_version
-from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.eval.collections.unsearched import describe_frontmatter
@@ -155,7 +153,7 @@ def author(
         files = asked | describe(origin, name, target, documents, called)
         check_target(origin, target, list(files), force, adds=bool(questions))
         write_files(origin, target, files)
-        _finish(target, judged, "assay init")
+        _finish(target, judged)
     if origin.texts is None:
         return made
     return replace(made, copies=target / copies.FOLDER, followed=CONVERSIONS in files)
@@ -269,17 +267,16 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
     write_atomically(paths[1], render_rows(judged.judgments).encode())
-    _finish(target, judged, f"assay init --add {questions.name}")
+    _finish(target, judged)
     return made
 
 
-def _finish(target: Path, judged: JudgedQuestions, why: str) -> None:
-    """Write the list of what could not be placed, seal the card, and record the version."""
+def _finish(target: Path, judged: JudgedQuestions) -> None:
+    """Write the list of what could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, render_unlocated(judged.unlocated).encode())
-    card = seal(read_card(target / FILE))
-    record_version(load_card(card, card.variants[0]), why)
+    seal(read_card(target / FILE))
 
 
 def slug(folder_name: str) -> str:

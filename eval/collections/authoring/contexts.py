@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from assay.eval.collections.card import Card, Download
+from assay.eval.collections.card import Card
 from assay.eval.collections.formats.registry import FORMATS
 from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import open_source
@@ -35,7 +35,7 @@ def find_place(card: Card) -> Path:
     Raises AssayError when that place is not for writing.
     """
     folder = find_data(card)
-    if isinstance(card.location, Download) or not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise AssayError(f"collection {card.name}: {folder} is not for writing; give --output FILE")
     return folder / (card.contexts_file or FILE)
 

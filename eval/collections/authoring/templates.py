@@ -25,8 +25,8 @@ documents: {documents}
 
 CONVERSIONS = "conversions.jsonl"
 ORIGINALS = f"""\
-# The files that these were made of, and their digests then. What has changed since is read as it is
-# now; `assay dataset sync` copies it.
+# The files that these were made of, and their digests then: `assay dataset sync` copies again what
+# has changed since.
 originals: {{originals}}
 conversions: {CONVERSIONS}
 """

@@ -1,24 +1,16 @@
 """BEIR folders: a corpus of passages, queries, judgments of passages."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.corpus_rows import (
-    CorpusRow,
-    place_rows,
-    read_corpus_row,
-    read_whole,
-    shelve_rows,
-    tell_row,
-)
-from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large
+from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large, shelve
 from assay.eval.collections.formats.reading import read_beir_qrels, read_jsonl
-from assay.eval.collections.formats.row_sequence import RowSequence, shelve
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.formats.source import (
     GoldBook,
@@ -27,10 +19,7 @@ from assay.eval.collections.formats.source import (
     read_passage_judgments,
     read_query_rows,
 )
-from assay.eval.collections.problems import Problems
-from assay.retrievers.base import Chunk, Document
-from assay.retrievers.store.digest import digest
-from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
+from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
 
 
 class BeirCard(FileCard):
@@ -62,6 +51,35 @@ class BeirCard(FileCard):
         return [name for name in (self.documents, self.whole_documents, self.contexts) if name]
 
 
+@dataclass(frozen=True, slots=True)
+class CorpusRow:
+    """A passage, with the context it has."""
+
+    id: str
+    title: str
+    text: str
+    metadata: Mapping[str, Any]
+    context: str = ""
+
+    @property
+    def document(self) -> Document:
+        """A document that is this row and nothing else."""
+        end = len(self.text)
+        return Document(
+            id=self.id,
+            text=self.text,
+            title=self.title,
+            passages=(Passage(self.id, 0, end, self.title),),
+            contexts=(Context(0, end, self.context),) if self.context else (),
+            metadata=self.metadata,
+        )
+
+    @property
+    def document_id(self) -> str:
+        """The id of the document it says it is a passage of."""
+        return str(self.metadata.get("doc_id"))
+
+
 class BeirSource(Source[BeirCard]):
     """Each row of the corpus is a passage: of a document of its own, or of one of
     `whole_documents`, whose text then holds the row's text verbatim.
@@ -72,22 +90,18 @@ class BeirSource(Source[BeirCard]):
 
     def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
-        names = self._card.document_names()
-        if is_large([self._root / name for name in names], LARGEST_HELD):
-            if len(names) == 1:
-                file = self._root / self._card.documents
-                return shelve([(file, JSON_LINES)], _read_document, self._problems)
-            shelf = self._shelve()
-            return ById(shelf, shelf.__getitem__)
+        file = self._root / self._card.documents
+        if len(self._card.document_names()) == 1 and is_large([file], LARGEST_HELD):
+            return shelve([(file, JSON_LINES)], _read_document, self._problems)
         rows = self._read_corpus()
         if self._card.whole_documents is None:
             return {row.id: row.document for row in rows}
         register: Register[Document] = Register("document", self._problems)
         for row in read_jsonl(self._root / self._card.whole_documents, self._problems):
             with self._problems.of(row):
-                document = read_whole(row)
+                document = _read_whole(row)
                 register.add(row, document.id, document.text, document)
-        return place_rows(rows, register.items, self._root / self._card.documents)
+        return _place_rows(rows, register.items, file)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""
@@ -112,43 +126,12 @@ class BeirSource(Source[BeirCard]):
         """Return the row of a judgment."""
         return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
-    def _shelve(self) -> IdSequence[Document]:
-        """Return the documents with their contexts, or of several passages; they stay in their
-        files.
-        """
-        file = self._root / self._card.documents
-        rows = self._add_contexts(
-            RowSequence(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
-        )
-        if self._card.whole_documents is None:
-            shelf = PassageSequence(rows.hashes, lambda i: rows[i].document)
-            shelf.digest_content = rows.digest_content
-            return shelf
-        book = RowSequence(read_whole, self._problems, lambda document: document.text)
-        whole = book.read([(self._root / self._card.whole_documents, JSON_LINES)])
-        return shelve_rows(rows, whole, file, self._problems.progress)
-
-    def _add_contexts(self, rows: IdSequence[CorpusRow]) -> IdSequence[CorpusRow]:
-        """Return `rows`, each with its context, which stays in its file."""
-        if self._card.contexts is None:
-            return rows
-        book = _ContextBook(rows, self._problems)
-        contexts = book.read([(self._root / self._card.contexts, JSON_LINES)])
-
-        def take(i: int) -> CorpusRow:
-            place = contexts.find(rows[i].id)
-            return rows[i] if place is None else replace(rows[i], context=contexts[place].context)
-
-        shelf = IdSequence(rows.hashes, take)
-        shelf.digest_content = lambda: digest(rows.digest_content(), contexts.digest_content())
-        return shelf
-
     def _read_corpus(self) -> list[CorpusRow]:
         register: Register[CorpusRow] = Register("document", self._problems)
         for row in read_jsonl(self._root / self._card.documents, self._problems):
             with self._problems.of(row):
-                item = read_corpus_row(row)
-                register.add(row, item.id, tell_row(item), item)
+                item = _read_corpus_row(row)
+                register.add(row, item.id, f"{item.title}\n{item.text}", item)
         contexts = self._read_contexts(register.items)
         return [
             replace(row, context=contexts[row.id]) if row.id in contexts else row
@@ -161,42 +144,86 @@ class BeirSource(Source[BeirCard]):
             return contexts
         for row in read_jsonl(self._root / self._card.contexts, self._problems):
             with self._problems.of(row):
-                item = _read_context(row)
-                if item.id not in known:
-                    raise RowError(describe_unknown("document", item.id, known))
-                if item.id in contexts:
-                    raise RowError(_describe_two(item.id))
-                contexts[item.id] = item.context
+                id_ = row.string("_id")
+                if id_ not in known:
+                    raise RowError(describe_unknown("document", id_, known))
+                if id_ in contexts:
+                    raise RowError(f'document "{id_}" has two contexts; allowed: one')
+                contexts[id_] = row.string("context")
         return contexts
 
 
-class _ContextRow(NamedTuple):
-    id: str
-    context: str
+def _read_corpus_row(row: Row) -> CorpusRow:
+    """Return a row of a corpus. Raises RowError."""
+    return CorpusRow(
+        row.string("_id"), row.string("title", ""), row.string("text"), row.mapping("metadata")
+    )
 
 
-class _ContextBook(RowSequence[_ContextRow]):
-    """The contexts of passages that stay in their file; each must be of one of `rows`."""
+def _read_whole(row: Row) -> Document:
+    """Return a document that rows are passages of. Raises RowError."""
+    return Document(
+        id=row.string("_id"),
+        text=row.string("text"),
+        title=row.string("title", ""),
+        metadata=row.mapping("metadata"),
+    )
 
-    def __init__(self, rows: IdSequence[CorpusRow], problems: Problems) -> None:
-        super().__init__(_read_context, problems)
-        self._known = ById(rows, rows.__getitem__)
 
-    def check(self, item: _ContextRow) -> None:
-        if item.id not in self._known:
-            raise RowError(describe_unknown("document", item.id, self._known))
+def _place_rows(
+    rows: Iterable[CorpusRow], whole: Mapping[str, Document], file: Path
+) -> dict[str, Document]:
+    """Return the documents with the rows of `file` as their passages.
 
-    def describe_taken(self, id_: str, line: int) -> str:
-        return _describe_two(id_)
+    Rows of a document are placed in the order of metadata.original_index, each behind the one
+    before, so that text that occurs twice gives two places. A row whose text its document does
+    not hold becomes a document of its own; a document without a row is left out. Raises AssayError
+    where two documents have one id.
+    """
+    by_document: dict[str, list[CorpusRow]] = {}
+    alone = []
+    for row in rows:
+        if row.document_id in whole:
+            by_document.setdefault(row.document_id, []).append(row)
+        else:
+            alone.append(row)
+    placed = {}
+    for document_id, document in whole.items():
+        made, left = _place(by_document.get(document_id, ()), document)
+        alone += left
+        if made.passages:
+            placed[document_id] = made
+    for row in alone:
+        if row.id in placed:
+            raise AssayError(
+                f'{file}: document "{row.id}" is there twice: as a whole document, and as a row '
+                "that no document holds; ids must be unique"
+            )
+    return placed | {row.id: row.document for row in alone}
+
+
+def _place(rows: Iterable[CorpusRow], document: Document) -> tuple[Document, list[CorpusRow]]:
+    """Return a document with its rows as passages, and those rows that it does not hold."""
+    passages, contexts, left = [], [], []
+    previous, cursor = -1, 0
+    for row in sorted(rows, key=_original_index):
+        start = document.text.find(row.text, cursor)
+        if start < 0:  # passages may overlap
+            start = document.text.find(row.text, previous + 1)
+        if start < 0:
+            left.append(row)
+            continue
+        previous, cursor = start, start + len(row.text)
+        passages.append(Passage(row.id, start, cursor, row.title))
+        if row.context:
+            contexts.append(Context(start, cursor, row.context))
+    return replace(document, passages=tuple(passages), contexts=tuple(contexts)), left
+
+
+def _original_index(row: CorpusRow) -> int:
+    index = row.metadata.get("original_index")
+    return index if isinstance(index, int) else 0
 
 
 def _read_document(row: Row) -> Document:
-    return read_corpus_row(row).document
-
-
-def _read_context(row: Row) -> _ContextRow:
-    return _ContextRow(row.string("_id"), row.string("context"))
-
-
-def _describe_two(id_: str) -> str:
-    return f'document "{id_}" has two contexts; allowed: one'
+    return _read_corpus_row(row).document

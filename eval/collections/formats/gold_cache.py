@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pydantic_core import from_json, to_json
 
-from assay.eval.collections import memo
 from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.formats import memo
 
 KIND = "judgments"
 

@@ -12,16 +12,17 @@ from pydantic import Field
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.collections.formats.absent import AbsentDocuments
-from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
-from assay.eval.collections.formats.row_sequence import make_passage, shelve, tell_all
+from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, shelve
 from assay.eval.collections.formats.rows import Row, check_characters
 from assay.eval.collections.formats.source import (
+    AbsentDocuments,
     GoldBook,
     QueryRegister,
     Register,
     Source,
-    passage_index,
+    index_passages,
+    make_passage,
+    tell_passage,
 )
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
@@ -77,7 +78,7 @@ class IrdsSource(Source[IrdsCard]):
             document = _make_document(record)
             with self._problems.of(row):
                 check_characters([document.id, document.title, document.text])
-                register.add(row, document.id, tell_all(document), document)
+                register.add(row, document.id, tell_passage(document), document)
         return register.items
 
     def queries(self) -> Register[Query]:
@@ -98,7 +99,7 @@ class IrdsSource(Source[IrdsCard]):
     ) -> GoldBook:
         """Return the judgments of `variant`, resolved to characters of `documents`."""
         book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
-        places = passage_index(documents)
+        places = index_passages(documents)
         absent = AbsentDocuments(places, self._problems)
         for number, record in enumerate(self._records("qrels"), start=1):
             row = Row(self._root, number, {})

@@ -1,16 +1,17 @@
-"""Rows that stay in their files: of each, memory holds where it begins and ends."""
+"""Passages that stay in their files: of each, memory holds where it begins and ends."""
 
 import codecs
 import mmap
 import shutil
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.eval.collections.formats.reading import (
+    CHANGED,
     EncodingError,
     decode_line,
     is_packed,
@@ -20,9 +21,17 @@ from assay.eval.collections.formats.reading import (
     telling,
 )
 from assay.eval.collections.formats.rows import Row, RowError, parse_json_row
+from assay.eval.collections.formats.source import (
+    Echoes,
+    check_id,
+    describe_taken,
+    tell_passage,
+)
 from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.lazy_sequence import ById, PassageSequence
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 MOST_FILES = 256  # that are mapped: each stays open
@@ -54,60 +63,104 @@ def is_large(paths: Sequence[Path], most: int) -> bool:
     return len(paths) <= MOST_FILES and sum(map(measure, paths)) > most
 
 
-class MappedRows:
-    """Rows of files that stay there: memory holds where each begins and ends, and its line.
+def shelve(
+    files: Iterable[tuple[Path, Layout]],
+    make: Callable[[Row], Document],
+    problems: Problems,
+    plain: Path | None = None,
+) -> Mapping[str, Document]:
+    """Return the documents, each one passage, that `make` makes of the rows of files, by id.
+
+    They stay in the files: memory holds where each row begins and ends. What is wrong is told as by
+    a `Register`. What a file holds is in `plain`, where that is another. Raises AssayError where
+    one is broken, or an id stands twice.
+    """
+    shelf = _PassageFiles(make, problems).read(files, plain)
+    return ById(shelf, shelf.__getitem__)
+
+
+class _PassageFiles:
+    """Passages in the rows of files, each with an id of its own.
 
     The files are mapped into memory, those that are packed unpacked in the cache, and may not
-    change while rows are in use.
+    change while passages are in use. Ids and texts are known by hashes.
     """
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, make: Callable[[Row], Document], problems: Problems) -> None:
+        self._make = make
         self._problems = problems
         self._files: list[_File] = []
         self._starts, self._ends, self._lines = array("q"), array("q"), array("i")
+        self._hashes = array("q")
+        self._ids: dict[int, int] = {}
+        self._echoes: Echoes[int] = Echoes("document", problems, lambda i: self._take(i).id)
 
-    def scan(
-        self, path: Path, layout: Layout, plain: Path | None = None
+    def read(
+        self, files: Iterable[tuple[Path, Layout]], plain: Path | None
+    ) -> PassageSequence[Document]:
+        """Return a shelf of the passages in the order of `files`."""
+        try:
+            for path, layout in files:
+                for row, start, end in self._scan(path, layout, plain):
+                    with self._problems.of(row):
+                        self._add(row, start, end)
+        except AssayError:
+            self._shelve()  # where an id is taken before, that is the first broken line
+            raise
+        return self._shelve()
+
+    def _scan(
+        self, path: Path, layout: Layout, plain: Path | None
     ) -> Iterator[tuple[Row, int, int]]:
-        """Yield the rows of `path`, each with where it begins and ends, for `keep`.
-
-        What it holds is in `plain`, where that is another file.
-        """
         content: Content = b""
         with telling(path, self._problems), (plain or _find_plain(path)).open("rb") as file:
             if file.seek(0, 2):  # what is empty cannot be mapped
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._files.append(_File(path, content, layout, len(self)))
+        self._files.append(_File(path, content, layout, len(self._starts)))
         with metering(path, len(content), self._problems) as reach:
             for row, start, end in layout.scan(path, content, self._problems):
                 reach(start)
                 yield row, start, end
 
-    def keep(self, row: Row, start: int, end: int) -> None:
-        """Add a row of the file that is scanned."""
+    def _add(self, row: Row, start: int, end: int) -> None:
+        item = self._make(row)
+        check_id("document", item.id)
+        here = len(self._starts)
+        if not self._problems.strict:
+            first = self._ids.setdefault(hash(item.id), here)
+            if first != here and self._take(first).id == item.id:
+                raise RowError(describe_taken("document", item.id, self._lines[first]))
+            self._echoes.note(row, item.id, tell_passage(item), here)
         self._starts.append(start)
         self._ends.append(end)
         self._lines.append(row.line)
+        self._hashes.append(hash(item.id))
 
-    def __len__(self) -> int:
-        return len(self._starts)
+    def _shelve(self) -> PassageSequence[Document]:
+        shelf = PassageSequence(self._hashes, self._take)
+        shelf.digest_content = self._digest
+        if self._problems.strict and (repeated := shelf.find_repeated()):
+            first, second = repeated
+            taken = describe_taken("document", shelf[first].id, self._lines[first])
+            self._problems.error(self._file(second).path, self._lines[second], taken)
+        return shelf
 
-    def __getitem__(self, i: int) -> Row:
+    def _take(self, i: int) -> Document:
+        """Return a passage, made anew. Raises AssayError where its row is broken now."""
         path, content, layout, _ = self._file(i)
-        return layout.parse(path, self._lines[i], content[self._starts[i] : self._ends[i]])
+        try:
+            piece = content[self._starts[i] : self._ends[i]]
+            return self._make(layout.parse(path, self._lines[i], piece))
+        except (RowError, ValueError):
+            raise AssayError(f"{path}:{self._lines[i]}: {CHANGED}") from None
 
-    def digest(self) -> str:
+    def _digest(self) -> str:
         """Return a digest of the files, as they are mapped, and of how they are read."""
-        return digest(
-            [
-                [file.layout.parse.__qualname__, sha256(file.content).hexdigest()]
-                for file in self._files
-            ]
-        )
-
-    def locate(self, i: int) -> tuple[Path, int]:
-        """Return the file and the line of a row."""
-        return self._file(i).path, self._lines[i]
+        parts = [
+            [file.layout.parse.__qualname__, sha256(file.content).hexdigest()]
+            for file in self._files
+        ]
+        return digest(self._make.__module__, self._make.__qualname__, digest(parts))
 
     def _file(self, i: int) -> _File:
         return self._files[bisect_right(self._files, i, key=lambda file: file.first) - 1]

@@ -1,7 +1,9 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -11,8 +13,6 @@ from pydantic import Field
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import GoldItem, Label, Query, Span
 from assay.eval.collections.formats import gold_cache as kept_gold
-from assay.eval.collections.formats.mapped import LARGEST_HELD
-from assay.eval.collections.formats.native_contexts import add_contexts
 from assay.eval.collections.formats.originals import Changes, find_changes, render_records
 from assay.eval.collections.formats.places import (
     find_document,
@@ -26,21 +26,15 @@ from assay.eval.collections.formats.reading import (
     measure,
     read_beir_qrels,
     read_jsonl,
+    read_text,
 )
 from assay.eval.collections.formats.rows import Row, RowError, render_rows
-from assay.eval.collections.formats.source import (
-    GoldBook,
-    Register,
-    Source,
-    read_query_rows,
-    span_documents,
-)
-from assay.eval.collections.formats.text_files import TextFiles
+from assay.eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
 from assay.eval.collections.living.findings import Finding
 from assay.eval.collections.living.placing import Drift, make_item, place_rows
-from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base import Chunk, Context, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
-from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
+from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title, is_plain
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.settings.trust import check_places, check_values
 from assay.retrievers.store.digest import digest, digest_file, digest_texts
@@ -48,6 +42,9 @@ from assay.retrievers.store.files import write_atomically
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
+# A heading in the first line, without markup: Markdown reads it so whatever follows, and parsing
+# all of a text takes longer than all else.
+PLAIN_TOP = re.compile(r"# +([^\W_](?:[^\W_]|[ ,.:;()'/-])*[^\W_])(?=\n|\Z)")
 
 
 def make_document(identifier: str, text: str) -> Document:
@@ -137,15 +134,13 @@ class NativeSource(Source[NativeCard]):
         files = self._card.list_files(folder)
         there = {path.relative_to(folder).as_posix() for path in files}
         names = sorted((there | changes.texts.keys()) - changes.gone, key=Path)
-        size = sum(map(measure, files))
-        progress = choose_progress(size, self._problems)
-        tracked = progress.track(names, "reading documents", len(names))
+        progress = choose_progress(sum(map(measure, files)), self._problems)
         pages = self._read_pages(changes)
-        texts = TextFiles(
-            folder, self._find_origin, self._card.copies, pages, self._problems, changes.texts
-        )
-        held = size <= LARGEST_HELD
-        documents = texts.hold(tracked) if held else texts.shelve(names, tracked)
+        register: Register[Document] = Register("document", self._problems, self._card.copies)
+        for name in progress.track(names, "reading documents", len(names)):
+            document = self._read_document(folder, name, pages)
+            register.add(Row(folder / name, 0, {}), name, document.text, document)
+        documents = register.items
         if not documents:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         for name in pages.keys() - documents.keys():
@@ -157,9 +152,49 @@ class NativeSource(Source[NativeCard]):
                 place = self._card.path or folder
                 message = f'copies: "{copy}" is no copy of "{original}"'
                 self._problems.warn(place, 0, message)
+        return self._add_contexts(documents)
+
+    def _read_document(
+        self, folder: Path, name: str, pages: Mapping[str, tuple[int, tuple[int, ...]]]
+    ) -> Document:
+        """Return a document of its file; `pages` are those of `_read_pages`."""
+        path = folder / name
+        text = self.changes.texts.get(name)
+        if text is None:
+            text = read_text(path, self._problems, encoding="utf-8")
+        about = read_frontmatter(text)
+        if about.note:
+            self._problems.warn(path, 0, about.note)
+        title = ""
+        if not about.metadata and (top := PLAIN_TOP.match(text)):
+            title = "" if is_plain(name) else top[1]
+        characters, starts = pages.get(name, (len(text), ()))
+        if len(text) != characters:
+            message = f"has {len(text):,} characters, not the {characters:,} that its pages are of"
+            self._problems.warn(path, 0, f"{message}; hits are told without a page")
+            starts = ()
+        return Document(
+            name,
+            text,
+            title or find_title(name, text, about.metadata),
+            metadata=about.metadata,
+            origin=self._find_origin(name),
+            pages=starts,
+        )
+
+    def _add_contexts(self, documents: Mapping[str, Document]) -> Mapping[str, Document]:
         if self._card.contexts is None:
             return documents
-        return add_contexts(documents, self._root / self._card.contexts, self._problems)
+        contexts: dict[str, list[Context]] = {}
+        for row in read_jsonl(self._root / self._card.contexts, self._problems):
+            with self._problems.of(row):
+                document = find_document(row, documents)
+                context = Context(*read_span(row, document), row.string("context"))
+                contexts.setdefault(document.id, []).append(context)
+        return {
+            name: replace(document, contexts=tuple(contexts.get(name, ())))
+            for name, document in documents.items()
+        }
 
     @cached_property
     def changes(self) -> Changes:
@@ -341,7 +376,7 @@ class NativeSource(Source[NativeCard]):
         anchors whose text is not there any more.
         """
         if self._card.anchors is None:
-            return span_documents(documents), set()
+            return {name: (name, 0, len(item.text)) for name, item in documents.items()}, set()
         places: dict[str, Span] = {}
         names: dict[int, str] = {}
         inner = []

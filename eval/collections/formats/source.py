@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from assay.eval.collections.card import Card
-from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
-from assay.eval.collections.formats.absent import AbsentDocuments
-from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.collection import GoldItem, Label, Query, Span
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown, find_alike
 from assay.eval.collections.permissions import find_allowed
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import AssayError, Chunk, Document
-from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
+from assay.retrievers.base import AssayError, Chunk, Document, Passage
+from assay.retrievers.store.lazy_sequence import ById, PassageSequence
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -267,25 +266,64 @@ def restrict_query(query: Query, row: Row, card: Card) -> Query:
     return found
 
 
-def span_documents(documents: Mapping[str, Document]) -> Mapping[str, Span]:
-    """Return the place that is all of each document, by its id."""
-    if isinstance(documents, ById):
-        shelf: IdSequence[Document] = documents.shelf
-        return ById(shelf, lambda i: (shelf[i].id, 0, len(shelf[i].text)))
-    return {name: (name, 0, len(item.text)) for name, item in documents.items()}
+def make_passage(identifier: str, title: str, text: str) -> Document:
+    """Return a document that is one passage."""
+    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
 
 
-def passage_index(documents: Mapping[str, Document]) -> Mapping[str, Span]:
+def tell_passage(document: Document) -> str:
+    """Return what is told of a passage that is there twice: its title and text."""
+    return f"{document.title}\n{document.text}"
+
+
+def index_passages(documents: Mapping[str, Document]) -> Mapping[str, Span]:
     """Return the place of each passage by its id."""
     if isinstance(documents, ById) and isinstance(documents.shelf, PassageSequence):
-        return span_documents(documents)
-    if isinstance(documents, ById) and isinstance(documents.shelf, DocumentShelf):
-        return documents.shelf.places
+        shelf: PassageSequence[Document] = documents.shelf
+        return ById(shelf, lambda i: (shelf[i].id, 0, len(shelf[i].text)))
     return {
         passage.id: (document.id, passage.start, passage.end)
         for document in documents.values()
         for passage in document.passages
     }
+
+
+class AbsentDocuments:
+    """Judged documents, or passages, that a collection lacks; `judged` counts all judgments."""
+
+    def __init__(self, known: Mapping[str, object], problems: Problems) -> None:
+        self.judged = 0
+        self._known = known
+        self._problems = problems
+        self._rows: dict[str, Row] = {}
+        self._times = 0
+
+    def note(self, row: Row, name: str) -> Span:
+        """Return the place of a document that is not there.
+
+        Raises RowError where the collection has none at all, or one by another way of writing.
+        """
+        if not self._known or find_alike(name, self._known):
+            raise RowError(describe_unknown("document", name, self._known))
+        self._rows.setdefault(name, row)
+        self._times += 1
+        return name, 0, 0
+
+    def tell(self) -> None:
+        """Warn of them once; where no judgment is of a document there is, that is an error."""
+        if not self._rows:
+            return
+        name, row = next(iter(self._rows.items()))
+        if self._times == self.judged:
+            message = describe_unknown("document", name, self._known)
+            self._problems.error(row.file, row.line, f"{message}; no judged document is there")
+            return
+        self._problems.warn(
+            row.file,
+            row.line,
+            f"judgments of documents that the collection lacks: {self._times:,}, of "
+            f'{len(self._rows):,} documents (first: "{name}"); nothing can find these',
+        )
 
 
 def read_passage_judgments(
@@ -295,7 +333,7 @@ def read_passage_judgments(
 
     Those of passages that the collection lacks are kept, as trec_eval does; they are never found.
     """
-    places = passage_index(documents)
+    places = index_passages(documents)
     absent = AbsentDocuments(places, problems)
     for row in rows:
         with problems.of(row):

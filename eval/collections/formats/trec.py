@@ -17,6 +17,7 @@ from assay.eval.collections.formats.mapped import (
     Layout,
     find_undecodable,
     is_large,
+    shelve,
 )
 from assay.eval.collections.formats.reading import (
     NOT_UTF_8,
@@ -26,14 +27,15 @@ from assay.eval.collections.formats.reading import (
     read_text,
     read_trec_qrels,
 )
-from assay.eval.collections.formats.row_sequence import make_passage, shelve, tell_all
 from assay.eval.collections.formats.rows import Row, RowError
 from assay.eval.collections.formats.source import (
     GoldBook,
     QueryRegister,
     Register,
     Source,
+    make_passage,
     read_passage_judgments,
+    tell_passage,
 )
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Document
@@ -121,7 +123,7 @@ class TrecSource(Source[TrecCard]):
             for row in read(path, self._problems):
                 with self._problems.of(row):
                     document = _make_document(row)
-                    register.add(row, document.id, tell_all(document), document)
+                    register.add(row, document.id, tell_passage(document), document)
         return register.items
 
     def queries(self) -> Register[Query]:

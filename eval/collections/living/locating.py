@@ -29,7 +29,7 @@ def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list
     headings above. So must it for a text of less than six words or 32 characters, and for one that
     stood in several places before: such a text may be another's.
     """
-    texts = read_texts(given)
+    texts = {name: document.text for name, document in given.items()}
     found: dict[int, Finding] = {}
     for i, anchor in enumerate(anchors):
         if finding := _find_by_name(anchor, given, texts):
@@ -149,13 +149,3 @@ def _list_under_headings(
         if anchor.headings
         and tuple(list_headings(place.doc_id, texts[place.doc_id], place.start)) == anchor.headings
     ]
-
-
-def read_texts(given: Mapping[str, Document]) -> Mapping[str, str]:
-    """Return the texts of documents by id; those that stay in their files are read when needed."""
-    from assay.retrievers.store.lazy_sequence import ById
-
-    if isinstance(given, ById):
-        shelf = given.shelf
-        return ById(shelf, lambda i: shelf[i].text)
-    return {name: document.text for name, document in given.items()}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,8 @@ from typing import Any
 from assay.eval.collections.card import Card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource
-from assay.eval.collections.history import Version, read_history, record_version
-from assay.eval.collections.history.contents import BETWEEN, Changes, digest_document
-from assay.eval.collections.history.versions import find_contents
 from assay.eval.collections.living.findings import Finding, Status
-from assay.eval.collections.living.locating import locate_all, read_texts
-from assay.eval.collections.living.past import read_past, restore_texts
+from assay.eval.collections.living.locating import locate_all
 from assay.eval.collections.living.records import (
     Record,
     list_files,
@@ -30,51 +26,14 @@ from assay.eval.collections.living.review import (
     write_review,
 )
 from assay.eval.collections.living.search import find_everywhere
-from assay.eval.collections.living.selectors import Anchor, digest_lines
+from assay.eval.collections.living.selectors import Anchor
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import AssayError, Document, Progress
-from assay.retrievers.base.quotes import QuoteSpan
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
-
-@dataclass(frozen=True, slots=True)
-class NewText:
-    """Documents that are new or changed since the last version, or since a revision; and lines of
-    20 characters or more that no document had at that revision, None where none is given.
-    """
-
-    documents: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    lines: int | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-
-def measure_new_text(
-    card: Card, documents: Mapping[str, Document], past: Mapping[str, Document]
-) -> NewText:
-    """Return what is new in `documents`, compared with `past` or, without it, the last version."""
-    if past:
-        known = {name: digest_document(document) for name, document in past.items()}
-        seen = set().union(*(digest_lines(document.text) for document in past.values()))
-        lines = sum(len(digest_lines(item.text) - seen) for item in documents.values())
-    elif history := read_history(card):
-        known, lines = dict(find_contents(history, len(history) - 1).documents), None
-    else:
-        return NewText()
-    now = {name: digest_document(document) for name, document in documents.items()}
-    changed = (name for name in now if name in known and now[name] != known[name])
-    texts = set(known.values())  # a document that was renamed is not new
-    new = (name for name in now if name not in known and now[name] not in texts)
-    return NewText(tuple(new), tuple(changed), lines)
-
-
-TAKEN = (Status.IN_PLACE, Status.MOVED, Status.ELSEWHERE)
 WAITING = (Status.REWORDED, Status.AMBIGUOUS)
 
 
@@ -85,7 +44,7 @@ class SyncReport:
     `statuses` counts judgments, `edited` those of sections and whole documents that kept their
     name while text changed, `accepted` and `rejected` decisions of people. `gone` are the
     judgments that went with this sync, `waiting` those that a person must look at. `written` are
-    files, none of a dry run. `version` is the last of the history.
+    files, none of a dry run.
     """
 
     name: str
@@ -97,30 +56,24 @@ class SyncReport:
     gone: list[Record] = field(default_factory=list)
     waiting: list[tuple[Record, Finding]] = field(default_factory=list)
     moved: list[tuple[Record, Finding]] = field(default_factory=list)
-    new_text: NewText = field(default_factory=NewText)
     review: Path | None = None
     written: list[Path] = field(default_factory=list)
-    version: Version | None = None
 
 
-def sync(
-    card: Card, *, dry_run: bool = False, since: str = "", progress: Progress = QUIET
-) -> SyncReport:
+def sync(card: Card, *, dry_run: bool = False, progress: Progress = QUIET) -> SyncReport:
     """Find every judgment of a collection again, and write where it stands now.
 
     Args:
         card: That of a native collection.
         dry_run: Write nothing.
-        since: A git revision at which the judgments were right; what they lack, their text or that
-            of documents that are gone, is read from the documents as they were then.
         progress: Where reading shows itself.
 
     Returns:
         What became of the judgments.
 
     Raises:
-        AssayError: The collection is of another format, a file of it is broken, or `since` is no
-            revision. Nothing is written then.
+        AssayError: The collection is of another format, or a file of it is broken. Nothing is
+            written then.
     """
     if not isinstance(card, NativeCard) or card.path is None:
         raise AssayError(
@@ -128,7 +81,7 @@ def sync(
             "collections of the format native, with a card, are synced"
         )
     with changing(card.folder):
-        return _Sync(card, dry_run, progress).run(since)
+        return _Sync(card, dry_run, progress).run()
 
 
 class _Sync:
@@ -139,7 +92,7 @@ class _Sync:
         self._source = source = NativeSource(card, self._root, problems)
         self._documents: Mapping[str, Document] = source.documents()
         self._queries = source.queries().items
-        self._texts = read_texts(self._documents)
+        self._texts = {name: item.text for name, item in self._documents.items()}
         files, anchors = list_files(card, self._root)
         self._anchors = anchors
         self._files = [*files, *([anchors] if anchors else [])]
@@ -148,14 +101,10 @@ class _Sync:
             for path in self._files
             for record in read_records(path, problems, of_anchors=path == anchors)
         ]
-        self._in_place: list[QuoteSpan] = []  # spans
         self._review = card.folder / FILE
         self._report = SyncReport(card.name, len(self._documents))
 
-    def run(self, since: str) -> SyncReport:
-        past = read_past(self._card, since, self._progress) if since else {}
-        if past:
-            restore_texts(self._records, past)
+    def run(self) -> SyncReport:
         known = read_review(self._review)
         found = locate_all([record.anchor for record in self._records], self._documents)
         decided = self._follow_decisions(known, found)
@@ -163,7 +112,6 @@ class _Sync:
         for record, finding in zip(self._records, decided, strict=True):
             self._apply(record, finding, copies)
         report = self._report
-        report.new_text = measure_new_text(self._card, self._documents, past)
         waiting = list_open(report.waiting, known, self._queries, self._texts)
         report.review = self._review if waiting else None
         if not self._dry_run:
@@ -214,8 +162,6 @@ class _Sync:
         if place := finding.place:
             if status is not Status.IN_PLACE:
                 report.moved.append((record, finding))
-            elif not record.anchor.section and not record.anchor.is_document:
-                self._in_place.append(place)
             text = self._texts[place.doc_id]
             record.put(finding, text, copies.get(text[place.start : place.end], 0))
             return
@@ -244,25 +190,6 @@ class _Sync:
             before = card.model_dump()
             card = seal(card, self._progress, collection)
             report.written += [card.path] if card.path and card.model_dump() != before else []
-        report.version = record_version(collection, self._tell)
-
-    def _tell(self, changes: Changes) -> str:
-        """Say what became of the judgments since the last version.
-
-        A sync that was killed has moved some already: this one found them in place.
-        """
-        counts = Counter(self._report.statuses)
-        earlier = {
-            new.partition(BETWEEN)[2]: old.partition(BETWEEN)[2]
-            for new, old in changes.judgments.moved.items()
-        }
-        for place in self._in_place:
-            if old := earlier.get(f"{place.doc_id}[{place.start}:{place.end}]"):
-                stays = old.startswith(f"{place.doc_id}[")
-                counts[Status.IN_PLACE] -= 1
-                counts[Status.MOVED if stays else Status.ELSEWHERE] += 1
-        told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()) if n)
-        return f"assay dataset sync: {told or 'no judgments'}"
 
 
 def describe(report: SyncReport) -> dict[str, Any]:
@@ -294,8 +221,6 @@ def describe(report: SyncReport) -> dict[str, Any]:
         "gone": [
             {"query_id": record.query_id, "path": record.anchor.path} for record in report.gone
         ],
-        "unjudged": report.new_text.as_json(),
         "review": str(report.review) if report.review else None,
         "written": [str(path) for path in report.written],
-        "version": report.version.digest if report.version else None,
     }

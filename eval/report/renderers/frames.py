@@ -30,9 +30,9 @@ def tabulate(table: Table) -> "DataFrame":
 
 
 def list_metrics(report: Report, without: Collection[str] = ()) -> dict[str, float]:
-    """Return the figures of all tables by `<table>/<row>/<column>`; texts are left out.
+    """Return the figures of all tables by `<table>/<row>/<column>`, with the ends of intervals.
 
-    So are the tables whose keys are in `without`.
+    Texts are left out, and so are the tables whose keys are in `without`.
     """
     return {
         f"{table.key}/{table.columns[0].print(row)[0]}/{key}": float(value)
@@ -42,6 +42,24 @@ def list_metrics(report: Report, without: Collection[str] = ()) -> dict[str, flo
         for key, value in _list_cells(table, row)
         if isinstance(value, int | float) and not math.isnan(value)
     }
+
+
+def list_figures(
+    report: Report, without: Collection[str] = ()
+) -> Iterator[tuple[str, float, float | None, float | None]]:
+    """Yield the figures of all tables by `<table>/<row>/<column>`, with what ends intervals have.
+
+    Texts are left out, and so are the tables whose keys are in `without`.
+    """
+    for table in report.tables.values():
+        for row in table.rows if table.key not in without else ():
+            name = f"{table.key}/{table.columns[0].print(row)[0]}"
+            for column in table.columns[1:]:
+                value = column.read(row)
+                if isinstance(value, OpenEstimate):
+                    yield f"{name}/{column.key}", value.value, value.low, value.high
+                elif isinstance(value, int | float):
+                    yield f"{name}/{column.key}", float(value), None, None
 
 
 def _list_cells(table: Table, row: Any) -> Iterator[tuple[str, Cell]]:

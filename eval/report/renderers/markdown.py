@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from assay.eval.report.blocks import MOST_ROWS, Block, Column, Facts, Report, Table
-from assay.eval.report.markdown import LONG, code, plain
+from assay.eval.report.blocks import MOST_ROWS, Block, Column, Facts, Listing, Report, Table
+from assay.eval.report.markdown import LONG, code, fenced, plain
 from assay.eval.report.provenance import describe_origin
 
 SAFE = "/:#?&=%.,@+~-_"  # of an address: nothing that ends a link or a cell
@@ -41,6 +41,8 @@ def _list_block(block: Block) -> Iterator[str]:
         yield from _list_table(block)
     elif isinstance(block, Facts):
         yield from _list_facts(block.pairs)
+    elif isinstance(block, Listing):
+        yield fenced(block.text, block.language)
     else:
         yield plain(block.text, LONG)
 
@@ -58,7 +60,8 @@ def _print(column: Column, row: object) -> str:
     text, interval = column.print(row)
     shown = plain(f"{text} ({interval})" if interval else text, LONG)
     address = column.link(row) if column.link and text else ""
-    return f"[{shown}]({quote(address, safe=SAFE)})" if address else shown
+    leads = address and not address.startswith("#")  # which is a place in the page
+    return f"[{shown}]({quote(address, safe=SAFE)})" if leads else shown
 
 
 def _list_facts(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

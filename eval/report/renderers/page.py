@@ -1,18 +1,18 @@
 """A report as a page: one file that needs neither network nor server."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.report.blocks import (
     MOST_ROWS,
     Block,
-    Column,
     Facts,
-    Plot,
+    Listing,
     Report,
     Table,
+    find_drawn,
     find_number,
     scale_bars,
 )
@@ -20,7 +20,6 @@ from assay.eval.report.page import render_page
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
 from assay.eval.report.provenance import describe_origin
 from assay.eval.report.scatter import ScatterView, draw_scatter
-from assay.eval.statistics.estimates import OpenEstimate
 
 TEMPLATE = "report/templates/report.html.j2"
 SHADES = 9  # of the style sheet
@@ -62,14 +61,21 @@ class TableView:
     scatters: tuple[ScatterView, ...]
 
 
-def render(report: Report) -> str:
-    """Return the page; whatever comes from documents and queries is escaped."""
+def render(
+    report: Report, template: str = TEMPLATE, scripts: Sequence[str] = (), **more: Any
+) -> str:
+    """Return the page; whatever comes from documents and queries is escaped.
+
+    A `template` that extends the usual one may show `more`, with `scripts` of its own.
+    """
     return render_page(
-        TEMPLATE,
+        template,
+        scripts,
         report=report,
         sections=list(map(_show, report.blocks)),
         pairs=describe_origin(report),
         command=shlex.join(map(str, report.environment.get("command", ()))),
+        **more,
     )
 
 
@@ -79,6 +85,8 @@ def _show(block: Block) -> dict[str, Any]:
         return {"kind": "table", "title": block.title, "table": show_table(block)}
     if isinstance(block, Facts):
         return {"kind": "facts", "title": block.title, "pairs": block.pairs}
+    if isinstance(block, Listing):
+        return {"kind": "listing", "title": block.title, "text": block.text}
     return {"kind": "prose", "title": block.title, "text": block.text}
 
 
@@ -121,7 +129,7 @@ def _list_cells(
         text, interval = column.print(row)
         drawn = band = bar = None
         if table.plot and column.key == table.plot.column:
-            drawn, band = _draw(column, table.plot, row, axis) if axis else (None, None)
+            drawn, band = _draw(table, row, axis) if axis else (None, None)
             bar = None if length is None else round(100 * length, 2)
         tone = column.tone(row) if column.tone else ""
         link = column.link(row) if column.link else ""
@@ -141,20 +149,18 @@ def _find_ends(table: Table) -> tuple[float, float] | None:
     return (min(found), max(found)) if found else None
 
 
-def _draw(
-    column: Column, plot: Plot, row: Any, axis: LinearAxis
-) -> tuple[Whisker | None, Whisker | None]:
-    """Return the whisker of a cell and the band around 0."""
-    value, reach = column.read(row), plot.band(row) if plot.band else None
+def _draw(table: Table, row: Any, axis: LinearAxis) -> tuple[Whisker | None, Whisker | None]:
+    """Return the whisker of a row and the band around 0."""
+    reach = table.plot.band(row) if table.plot and table.plot.band else None
     band = Whisker(50, axis.place(-reach), axis.place(reach)) if reach else None
-    return (whisker(value, axis) if isinstance(value, OpenEstimate) else None), band
+    estimate = find_drawn(table, row)
+    return (None if estimate is None else whisker(estimate, axis)), band
 
 
 def make_axis(table: Table) -> LinearAxis:
     """Return the axis that holds the plotted estimates of a table. It must have a plot."""
     assert table.plot
-    column = table.find_column(table.plot.column)
-    found = [value for row in table.rows if isinstance(value := column.read(row), OpenEstimate)]
+    found = [item for row in table.rows if (item := find_drawn(table, row))]
     ends = [end for item in found for end in (item.low, item.value, item.high) if end is not None]
     if table.plot.kind == "difference":
         return LinearAxis.around_zero(ends)

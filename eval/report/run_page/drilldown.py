@@ -17,6 +17,7 @@ from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.join import JoinedHit
 from assay.retrievers.base import Hit, StageTrace
 
+ENDINGS = {"refusal": "refused", "length": "cut off", "unasked": "not answered"}
 SHOWN_HITS = 10
 SHOWN_GOLD = 20
 TRACED_GOLD = 6
@@ -28,7 +29,8 @@ def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]
     wanted = {row.id: row for row in [*kept, *by_score(rows)]}
     chosen = dict(islice(wanted.items(), MOST_QUERIES))
     library = GoldExcerpts(summary.run, PassageTable(count_shown(summary.run, chosen)))
-    queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
+    answers = _describe_given(summary)
+    queries = [_detail(summary, row, library, answers) for row in rows if row.id in chosen]
     return {
         "depth": summary.run.manifest.depth,
         "passages": library.table.passages,
@@ -42,7 +44,22 @@ def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
     return len({hit.chunk.id for hit in hits})
 
 
-def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str, Any]:
+def _describe_given(summary: Summary) -> dict[str, dict[str, Any]]:
+    """Return by query what a language model answered from its passages, where one was asked."""
+    found = summary.answers.answers if summary.answers else ()
+    return {
+        item.query: {
+            "text": item.answer,
+            "said": ENDINGS.get(item.ending, "no answer" if item.abstained else ""),
+            "cited": len(item.cited),
+        }
+        for item in found
+    }
+
+
+def _detail(
+    summary: Summary, row: QueryRow, library: GoldExcerpts, answers: Mapping[str, Any]
+) -> dict[str, Any]:
     run = summary.run
     relevant = list_relevant(run, row.id)
     statuses = {
@@ -55,6 +72,7 @@ def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str,
         "type": row.type,
         "scores": [[name, formats.score(value)] for name, value in row.scores],
         **describe_answer(run, row.id, relevant, library),
+        "answer": answers.get(row.id),
         "gold": [
             describe_gold(item, run.joined[row.id], library) | statuses[item.id]
             for item in relevant[:SHOWN_GOLD]

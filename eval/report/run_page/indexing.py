@@ -1,10 +1,10 @@
 """Indexing, as a report shows it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.eval.report import formats
+from assay.eval.report.blocks import Column, Plot, Table
 from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
@@ -12,29 +12,25 @@ from assay.eval.runs.manifest import count_tokens
 from assay.retrievers.base import IndexReport
 
 
-@dataclass(frozen=True)
-class IndexRow:
-    """One stage of indexing; `share` is its percentage of the longest."""
+def tabulate_index(index: IndexReport) -> Iterator[Table]:
+    """Yield the seconds of each stage in the order they ran, and the chunks by their tokens."""
+    stages = list(dict.fromkeys([*index.seconds, *index.cached]))
+    columns = [
+        Column("stage", "Stage", value=str),
+        Column("seconds", "Seconds", "seconds", index.seconds.get),
+        Column("cached", "From the cache", value=lambda stage: stage in index.cached),
+    ]
+    note = "Seconds are those of the work itself, also where its result came from the cache."
+    bars = Plot("seconds", "bar")
+    yield Table("index", "Indexing by stage", columns, stages, note, plot=bars, brief=False)
+    if (sizes := count_tokens(index)).sizes:
+        yield tabulate_sizes("chunks", sizes.histogram())
 
-    name: str
-    seconds: str
-    share: float
-    cached: bool
 
-
-def index_rows(index: IndexReport) -> tuple[IndexRow, ...]:
-    """Return the stages of indexing in the order they ran, then those of unknown seconds."""
-    longest = max(index.seconds.values(), default=0) or 1
-    unknown = [stage for stage in index.cached if stage not in index.seconds]
-    return (
-        *(
-            IndexRow(
-                stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
-            )
-            for stage, taken in index.seconds.items()
-        ),
-        *(IndexRow(stage, "not kept", 0.0, cached=True) for stage in unknown),
-    )
+def tabulate_sizes(key: str, bins: Any, title: str = "Chunks by tokens") -> Table:
+    """Return the chunks in ranges of tokens."""
+    columns = [Column("label", "Tokens"), Column("chunks", "Chunks", "count")]
+    return Table(key, title, columns, bins, plot=Plot("chunks", "bar"), brief=False)
 
 
 def index_facts(index: IndexReport) -> Pairs:

@@ -1,32 +1,53 @@
 """`report.html` for people and browsers, `report.md` for pull requests."""
 
 from pathlib import Path
+from typing import Any
 
-from assay.eval.report.markdown import render_markdown
-from assay.eval.report.page import dump, render_page
-from assay.eval.report.run_page.view import View, make_view
+from assay.eval.report.page import dump
+from assay.eval.report.renderers import markdown
+from assay.eval.report.renderers import page as block_page
+from assay.eval.report.run_page.drilldown import collect
+from assay.eval.report.run_page.queries import (
+    bars,
+    listed,
+    primary,
+    query_rows,
+    slowest,
+    worst,
+)
+from assay.eval.report.run_page.report import report
 from assay.eval.runs.summary.summary import Summary
 from assay.retrievers.store.files import write_atomically
 
 MARKDOWN, PAGE = "report.md", "report.html"
+TEMPLATE = "report/run_page/templates/run.html.j2"
+SCRIPTS = ("report/templates/shared.js", "report/run_page/templates/report.js")
 
 
 def write(summary: Summary) -> Path:
     """Write `report.md` and `report.html` into the run's folder; return the path of the latter."""
-    view = make_view(summary)
-    folder = summary.run.folder
-    markdown = render_markdown("report/run_page/templates/run.md.j2", view=view)
-    write_atomically(folder / MARKDOWN, markdown.encode())
+    told, folder = report(summary), summary.run.folder
+    write_atomically(folder / MARKDOWN, markdown.render(told).encode())
+    shown = block_page.render(told, TEMPLATE, SCRIPTS, **list_queries(summary))
     path = folder / PAGE
-    write_atomically(path, render(view).encode())
+    write_atomically(path, shown.encode())
     return path
 
 
-def render(view: View) -> str:
-    """Return the page of a run. Its data are escaped as JSON; the script only ever sets text."""
-    return render_page(
-        "report/run_page/templates/run.html.j2",
-        ("report/templates/shared.js", "report/run_page/templates/report.js"),
-        view=view,
-        data=dump(view.details),
-    )
+def list_queries(summary: Summary) -> dict[str, Any]:
+    """Return what the page shows of single queries: a table of them, and what each retrieved.
+
+    Its data are escaped as JSON; the script only ever sets text.
+    """
+    rows = query_rows(summary)
+    notable = [*worst(rows), *slowest(rows)]
+    shown = listed(rows, notable)
+    return {
+        "queries": shown,
+        "searched": len(rows),
+        "measures": [name for name, _ in shown[0].scores] if shown else [],
+        "types": sorted({row.type for row in rows} - {""}),
+        "found_at": bars(rows, summary.run.manifest.depth),
+        "primary": primary(summary),
+        "data": dump(collect(summary, rows, notable)),
+    }

@@ -1,26 +1,21 @@
 """What a run found: its scores in plain words, and the tables of its figures."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
-from assay.eval.report.formats import amount, count, interval, percent, retried, score
+from assay.eval.report.blocks import Report
+from assay.eval.report.formats import amount, count, percent, retried, score
+from assay.eval.report.run_page.tables import list_blocks, list_brief
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import describe_degraded, describe_without_hits
-from assay.eval.runs.summary.returned_tokens import WITHIN
-from assay.eval.runs.summary.summary import Summary, explain_open
-from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.measures import choose_headline
 from assay.eval.statistics.estimates import Estimate
 
-# The measures that a terminal shows first.
-FIRST = ("nDCG@10", "MRR@10", "Hit@1", WITHIN, "Judged@10")
 
-
-def report(summary: Summary) -> Report:
-    """Return the report of a run."""
+def report(summary: Summary, *, whole: bool = True) -> Report:
+    """Return the report of a run; unless `whole`, with what a terminal shows in brief alone."""
     manifest = summary.run.manifest
     searched = count(len(summary.run.queries), "query", "queries")
+    described = (str(manifest.config.get("description") or ""), manifest.collection.title)
     return Report(
         id=manifest.id,
         kind="run",
@@ -28,8 +23,8 @@ def report(summary: Summary) -> Report:
         subject=[searched, *(["a sample"] if manifest.sampled else [])],
         verdict=tell(summary),
         warnings=[*list_warnings(summary), *list_time_warnings(summary)],
-        blocks=_list_blocks(summary),
-        description=manifest.collection.title,
+        blocks=list_blocks(summary) if whole else list_brief(summary),
+        description=" · ".join(filter(None, described)),
         environment=manifest.environment,
     )
 
@@ -89,87 +84,3 @@ def list_time_warnings(summary: Summary) -> list[str]:
 
 def _tell_mean(mean: Estimate) -> str:
     return f"{score(mean.value)}, likely between {score(mean.low)} and {score(mean.high)}"
-
-
-def _list_blocks(summary: Summary) -> list[Block]:
-    blocks: list[Block] = [_tabulate_means("measures", "Measures", summary.means)]
-    if summary.traffic:
-        table = _tabulate_means("traffic", "For the traffic", summary.traffic.measures)
-        blocks.append(table)
-    if summary.answering:
-        rows = [
-            (f"{words} (n = {share.n})", f"{score(share.value)} ({interval(share, score)})")
-            for words, share in summary.answering.rows
-        ]
-        blocks.append(Facts("Queries that nothing answers", rows))
-    if summary.cost:
-        blocks.append(Facts("What services charge", summary.cost.rows))
-    if summary.by_type:
-        blocks.append(_tabulate_types(summary))
-    if summary.latency:
-        blocks.append(_tabulate_latency(summary))
-    return blocks
-
-
-def _tabulate_means(key: str, title: str, means: Mapping[str, Estimate]) -> Table:
-    """Return a row a measure, those that say most first."""
-    order = [name for name in FIRST if name in means]
-    rows = [*order, *(name for name in means if name not in order)]
-    return Table(
-        key,
-        title,
-        [
-            Column("measure", "Measure", value=str),
-            Column("mean", "Mean", "score", value=means.__getitem__),
-            Column("n", "n", "count", value=lambda name: means[name].n, brief=False),
-            Column("standard", "In ir-measures", value=_find_standard, brief=False),
-        ],
-        rows,
-        most=len(FIRST),
-    )
-
-
-def _find_standard(name: str) -> str:
-    return find(name).standard
-
-
-def _tabulate_types(summary: Summary) -> Table:
-    """Return a row a type of query, in the measures that say most."""
-    names = [name for name in FIRST[:3] if name in summary.means] or list(summary.means)[:1]
-    first = names[0]
-    return Table(
-        "by_type",
-        "By type of query",
-        [
-            Column("type", "Type", value=lambda row: row[0]),
-            Column("n", "n", "count", value=lambda row: row[1][first].n),
-            *(Column(name, name, "score", value=_read(name)) for name in names),
-        ],
-        list(summary.by_type.items()),
-        plot=Plot(first, "whisker"),
-        brief=False,
-    )
-
-
-def _tabulate_latency(summary: Summary) -> Table:
-    """Return a row a stage, the whole search first; CPU time where others used the machine."""
-    cpu = Column("cpu", "CPU p50", "ms", value=lambda row: summary.cpu.get(row[0]))
-    percentiles = [Column(name, name, "ms", value=_read(name)) for name in summary.latency[TOTAL]]
-    return Table(
-        "latency",
-        "Latency of a query in ms, by stage",
-        [
-            Column("stage", "Stage", value=lambda row: row[0]),
-            *percentiles,
-            *([cpu] if summary.disturbance else []),
-            Column("n", "n", "count", value=lambda row: row[1]["p50"].n),
-        ],
-        list(summary.latency.items()),
-        note=explain_open(summary.latency[TOTAL]),
-        brief=False,
-    )
-
-
-def _read(name: str) -> Any:
-    """Return what reads the estimate `name` of a row of (name, estimates)."""
-    return lambda row: row[1][name]

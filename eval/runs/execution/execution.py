@@ -15,7 +15,7 @@ from assay.eval.collections.permissions import list_allowed
 from assay.eval.runs import environment
 from assay.eval.runs.code_identity import describe_class
 from assay.eval.runs.contract import name_retriever, naming
-from assay.eval.runs.execution.searching import Searcher, answer, index, sample
+from assay.eval.runs.execution.searching import answer, index, sample
 from assay.eval.runs.latency import Latency, LatencySettings, measure
 from assay.eval.runs.manifest import (
     FORMAT,
@@ -27,7 +27,7 @@ from assay.eval.runs.manifest import (
 )
 from assay.eval.runs.rows import Flaws, as_row
 from assay.eval.runs.run_folder import RunFolder
-from assay.eval.runs.stored import StoredRun, find_time, open_made
+from assay.eval.runs.stored import StoredRun, find_time, open_run
 from assay.eval.scoring.join import RULE
 from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -64,7 +64,7 @@ class RunOutcome:
     @cached_property
     def run(self) -> StoredRun:
         """The run, each part read when it is first asked for. Raises AssayError as `load` does."""
-        return open_made(self.folder)
+        return open_run(self.folder)
 
 
 def execute(
@@ -73,11 +73,8 @@ def execute(
     collection: Collection,
     reports: Path,
     progress: Progress,
-    searcher: Searcher | None = None,
 ) -> RunOutcome:
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
-
-    Queries are answered by `searcher` where one is given; they are timed here in any case.
 
     A finished run of the same identity (config, collection, facts, code) is returned as it is.
     One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
@@ -97,7 +94,7 @@ def execute(
         begun = [path for path in stored if not (path / MANIFEST).exists()]
         partial = [path for path in begun if not RunFolder(path).find_flaws().degraded]
         path = partial[-1] if partial else _new_folder(plan, collection, ready.identity, reports)
-        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
+        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress)
         return RunOutcome(path, reused=False)
 
 
@@ -150,18 +147,13 @@ def _make(
     ready: Ready,
     begin: float,
     progress: Progress,
-    searcher: Searcher | None,
 ) -> None:
     import yaml
 
     queries = sample(collection.queries, plan.limit)
     done = folder.finished_queries()
     missing = [query for query in queries if query.id not in done]
-    answered = (
-        searcher(ready.identity, missing)
-        if searcher
-        else answer(missing, plan.depth, retriever, collection)
-    )
+    answered = answer(missing, plan.depth, retriever, collection)
     with folder:
         for item in progress.track(answered, "searching", len(missing)):
             folder.add_gold_ranks(item.query.id, item.gold_ranks)

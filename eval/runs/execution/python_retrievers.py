@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assay.eval.runs.code_identity import UNKNOWN, describe_code, name_code
+from assay.eval.runs.code_identity import describe_code, name_code
 from assay.eval.runs.contract import naming
 from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -16,10 +16,11 @@ Search = Callable[[str, int], Any]
 class FunctionRetriever(Retriever):
     """A function of a query and a number of hits, and what it returns as a ranking.
 
-    `assay.retrievers.base.answers` says what that may be. It knows its documents by itself. A
-    finished run of it stands for a new one only where all that it refers to is known (see
-    `assay.eval.runs.code_identity`).
+    `assay.retrievers.base.answers` says what that may be. It knows its documents by itself. Each
+    run of it is made anew, since what it refers to may have changed.
     """
+
+    nondeterministic = True
 
     def __init__(self, function: Search) -> None:
         """Raise AssayError where the function cannot be called with a query and a number."""
@@ -27,7 +28,6 @@ class FunctionRetriever(Retriever):
         self.name = name_code(function)
         self._chunks = NamedChunks(())
         self._described = describe_code(function)
-        self.nondeterministic = self._described["identity"] == UNKNOWN
         try:
             inspect.signature(function).bind("query", 10)
         except TypeError as error:
@@ -48,22 +48,22 @@ class FunctionRetriever(Retriever):
             return Ranking(self._chunks.rank(self._function(query, k), k))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return the name, the source and the identity of the function."""
+        """Return the name and the source of the function."""
         return {"function": self._described}
 
 
 class ObjectRetriever(AdaptedRetriever):
-    """Somebody's retriever: what it raises is told as an AssayError, and its class is noted."""
+    """Somebody's retriever: what it raises is told as an AssayError, and its class is noted.
+
+    Each run of it is made anew, since it may hold anything.
+    """
+
+    nondeterministic = True
 
     def __init__(self, adapted: Retriever) -> None:
         super().__init__(adapted)
         self.name = name_code(adapted)
         self._described = describe_code(adapted)
-
-    @property
-    def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether it says so, or its code cannot be identified."""
-        return self.adapted.nondeterministic or self._described["identity"] == UNKNOWN
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""
@@ -81,5 +81,5 @@ class ObjectRetriever(AdaptedRetriever):
             return self._read(self.adapted.search_plain(query, k), k)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return the object's facts, and the name, source and identity of its class."""
+        """Return the object's facts, and the name and source of its class."""
         return {**super().metadata(), "object": self._described}

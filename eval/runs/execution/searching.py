@@ -1,6 +1,6 @@
 """Searching: what a retriever answers to each query of a collection, checked and placed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,10 +20,6 @@ class QueryResult:
     query: Query
     ranking: Ranking
     gold_ranks: Mapping[str, GoldRank]
-
-
-# Answers queries elsewhere, in their order, for the run of an identity.
-Searcher = Callable[[str, Sequence[Query]], Iterable[QueryResult]]
 
 
 def index(retriever: Retriever, collection: Collection) -> IndexReport:
@@ -66,13 +62,9 @@ def answer(
     depth: int,
     retriever: Retriever,
     collection: Collection,
-    finder: GoldRankFinder | None = None,
 ) -> Iterator[QueryResult]:
-    """Yield what `retriever`, which has indexed the documents, answers to each query.
-
-    A `placer` of both, given to several calls, spares going through all chunks again.
-    """
-    finder = finder or make_placer(retriever, collection)
+    """Yield what `retriever`, which has indexed the documents, answers to each query."""
+    finder = GoldRankFinder(retriever, collection.prescribed, collection.drop_self_matches)
     validated: dict[int, Chunk] = {}
     for query in queries:
         ranking = search(retriever, collection, query, depth, validated)
@@ -80,11 +72,6 @@ def answer(
             allowed = find_allowed(collection.card, query)
             gold_ranks = finder.place(query, ranking, collection.gold[query.id], allowed)
         yield QueryResult(query, ranking, gold_ranks)
-
-
-def make_placer(retriever: Retriever, collection: Collection) -> GoldRankFinder:
-    """Return what places gold items among the chunks that `retriever` has indexed."""
-    return GoldRankFinder(retriever, collection.prescribed, collection.drop_self_matches)
 
 
 def sample(queries: Sequence[T], limit: int | None) -> list[T]:

@@ -7,16 +7,18 @@ not hold for other documents. The first is tested by question, the second by gro
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.groups import Group, find_groups, share_touched
 from assay.eval.report.formats import count
-from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.groups import Clusters, are_single, count_effective, number_groups
+
+if TYPE_CHECKING:
+    from assay.eval.collections.collection import Collection, Query
+    from assay.eval.runs.stored import StoredRun
 
 Claim = Literal["questions", "documents"]
 Strength = Literal["decides", "weak", "cannot tell"]
@@ -65,7 +67,7 @@ class Claims:
     bound: bool = False
 
     @classmethod
-    def of(cls, run: StoredRun) -> "Claims":
+    def of(cls, run: "StoredRun") -> "Claims":
         """Return the claims of the questions of a run."""
         facts = run.manifest.collection
         groups = find_groups(run.queries.values(), run.gold, facts.copies)
@@ -73,7 +75,7 @@ class Claims:
         return cls(groups, touched, facts.documents_are)
 
     @classmethod
-    def of_collection(cls, collection: Collection, queries: Sequence[Query]) -> "Claims":
+    def of_collection(cls, collection: "Collection", queries: "Sequence[Query]") -> "Claims":
         """Return the claims of some questions of a collection."""
         copies = collection.card.known_copies
         groups = find_groups(queries, collection.gold, copies)

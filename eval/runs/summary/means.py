@@ -4,12 +4,16 @@
 taken as independent.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
 
-from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import SHARE, Estimate
 from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
+
+if TYPE_CHECKING:
+    from assay.eval.runs.summary.claims import Claims
 
 
 def estimate_scores(
@@ -20,7 +24,7 @@ def estimate_scores(
 
 
 def estimate_means(
-    scores: Mapping[str, Mapping[str, float]], claims: Claims
+    scores: Mapping[str, Mapping[str, float]], claims: "Claims"
 ) -> dict[str, Estimate]:
     """Return the mean of each measure of `scores`, {measure: {query id: score}}."""
     return {
@@ -36,7 +40,13 @@ def estimate_changes(
     return estimate_clustered_mean(list(changes), clusters, find(measure).change)
 
 
-def average_shares(shares: Mapping[str, float], claims: Claims) -> Estimate:
+def find_largest(measure: str, differences: Sequence[float]) -> float:
+    """Return the largest difference there can be by a measure; of those seen where none is."""
+    largest = find(measure).change[1]
+    return largest if isfinite(largest) else max(map(abs, differences))
+
+
+def average_shares(shares: Mapping[str, float], claims: "Claims") -> Estimate:
     """Return the mean of shares, or of truth values, by query id."""
     return estimate_clustered_mean([*shares.values()], claims.cluster(shares), SHARE)
 

@@ -10,7 +10,6 @@ from assay.eval.collections.judgment_source import describe_absent, describe_mod
 from assay.eval.report.formats import enumerate_words
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
-from assay.eval.runs.code_identity import describe_unknown_code
 from assay.eval.runs.latency import TOTAL, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
@@ -102,10 +101,9 @@ class Summary:
         mixed = self.answering.caution if self.answering else ""
         manifest = self.run.manifest
         order = describe_order(manifest.rising_scores)
-        unknown = describe_unknown_code(manifest.facts)
         cut = describe_cut(manifest.cut, len(self.run.queries))
         unread = describe_unread(manifest.index)
-        lines = [order, unread, cut, mixed, self.absent, self.shallow, unknown]
+        lines = [order, unread, cut, mixed, self.absent, self.shallow]
         return (*better, *filter(None, lines))
 
     @cached_property

@@ -24,18 +24,17 @@ class Times:
 class Row:
     """What one part adds to a pipeline.
 
-    `differences` are those of the pipeline with the part from that without, `run` is the variant
-    that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within the
-    first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the part
-    by the traces; `total` the median, over queries timed interleaved with and without it, of the
-    difference of all the time. Where there is no variant, `refusal` says why; where it could not be
-    run, `failure` does. `beside` is what the claim that does not lead comes to, where it differs.
+    `differences` are those of the whole pipeline from that without the part, whose run is `run`.
+    `changed` of the `queries` are ranked otherwise, `changed_top` within the first ten. `tokens` is
+    by how many the mean of `Tokens@10` rises. `own` is the time of the part by the traces; `total`
+    the median, over queries timed interleaved with and without it, of the difference of all the
+    time. Where there is no variant, `refusal` says why; where it could not be run, `failure` does.
+    `beside` is what the claim that does not lead comes to, where it differs.
     """
 
     part: str
     kind: str
     along: tuple[str, ...] = ()
-    replaces: bool = False
     run: str = ""
     refusal: str = ""
     failure: str = ""
@@ -50,10 +49,8 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The part in words, with what goes or comes with it."""
+        """The part in words, with what goes with it."""
         label = f"{self.kind} {self.part}"
-        if self.replaces:
-            label += " in place of the plain one"
         return f"{label} with {', '.join(self.along)}" if self.along else label
 
     @property
@@ -94,11 +91,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Ablation:
-    """A pipeline without each of its parts, and a plain one with each of them alone.
+    """A pipeline without each of its parts.
 
-    `full` and `plain` are the ids of runs, one id where the pipeline is the plain one; `means` are
-    theirs by these two words. All differences of both tables are one family of tests. `claims` are
-    what the queries can be a verdict on.
+    `full` is the id of the run of the whole, `means` are its means by measure. All differences are
+    one family of tests. `claims` are what the queries can be a verdict on.
     """
 
     id: str
@@ -109,33 +105,25 @@ class Ablation:
     environment: Mapping[str, Any]
     measures: tuple[str, ...]
     full: str
-    plain: str
-    plain_legs: tuple[str, ...]
-    means: Mapping[str, Mapping[str, float]]
+    means: Mapping[str, float]
     removals: tuple[Row, ...]
-    additions: tuple[Row, ...]
     claims: Claims
     warnings: tuple[str, ...] = ()
 
     @property
     def tests(self) -> int:
         """The number of differences that are tested together."""
-        return sum(item.p is not None for row in self.rows for item in row.differences)
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The rows of both tables."""
-        return (*self.removals, *self.additions)
+        return sum(item.p is not None for row in self.removals for item in row.differences)
 
     @property
     def timed(self) -> bool:
         """Whether pipelines were timed interleaved."""
-        return any(row.total for row in self.rows)
+        return any(row.total for row in self.removals)
 
     @property
     def failed(self) -> list[Row]:
         """The rows whose variant could not be run."""
-        return [row for row in self.rows if row.failure]
+        return [row for row in self.removals if row.failure]
 
     @property
     def conclusions(self) -> list[str]:
@@ -157,14 +145,8 @@ class Ablation:
             "created": self.created,
             "measures": list(self.measures),
             "tests": self.tests,
-            "full": {"run": self.full, "means": dict(self.means["full"])},
-            "plain": {
-                "run": self.plain,
-                "legs": list(self.plain_legs),
-                "means": dict(self.means["plain"]),
-            },
-            "removals": [_row_as_json(row) for row in self.removals],
-            "additions": [_row_as_json(row) for row in self.additions],
+            "full": {"run": self.full, "means": dict(self.means)},
+            "removals": [{**asdict(row), "finding": row.finding} for row in self.removals],
             "claim": self.claims.as_json(),
             "conclusions": self.conclusions,
             "warnings": list(self.warnings),
@@ -179,7 +161,3 @@ def milliseconds(value: float) -> str:
 
 def _list(items: Sequence[Difference]) -> str:
     return ", ".join(f"{item.measure} {item.difference.value:+.3f}" for item in items)
-
-
-def _row_as_json(row: Row) -> dict[str, Any]:
-    return {**asdict(row), "finding": row.finding}

@@ -1,4 +1,4 @@
-"""What an ablation says: what each part adds to the whole, and alone."""
+"""What an ablation says: what each part adds to the whole."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,20 +10,17 @@ from assay.eval.report.formats import adjusted, count
 from assay.eval.studies.ablation.analysis import Ablation, Row
 from assay.eval.studies.comparison.differences import Difference
 
+TITLE = "What each part adds to the whole"
+NOTE = (
+    "The whole pipeline minus the pipeline without the part, and without what cannot be without "
+    "it. Times of the part are those within the whole pipeline. The band marks the smallest "
+    "detectable difference."
+)
 P95 = Column("p95_ms", "p95 ms", "ms", lambda row: row.own and row.own.p95)
 
 
 def report(found: Ablation) -> Report:
     """Return the report of an ablation."""
-    legs = ", ".join(found.plain_legs)
-    whole = (
-        "The whole pipeline minus the pipeline without the part, and without what cannot be "
-        "without it. Times of the part are those within the whole pipeline."
-    )
-    alone = (
-        f"The plain pipeline ({legs}) with the part, and with what it needs, minus the plain "
-        "pipeline."
-    )
     return Report(
         id=found.id,
         kind="ablation",
@@ -37,44 +34,36 @@ def report(found: Ablation) -> Report:
         verdict=[*found.conclusions, found.claims.sentence],
         warnings=[*found.warnings, *(f"{row.label}: {row.finding}" for row in found.failed)],
         blocks=[
-            _show_ends(found),
-            *_show_parts(found, "removals", "What each part adds to the whole", whole),
-            *_show_parts(found, "additions", "What each part adds alone", alone),
+            _show_whole(found),
+            *_show_parts(found.removals, found.measures),
             Prose("Tests and times", _explain(found)),
         ],
         environment=found.environment,
     )
 
 
-def _show_ends(found: Ablation) -> Table:
-    """Return the means of the whole pipeline and of the plain one."""
-    plain = f"plain: {', '.join(found.plain_legs)}"
-    ends = [(found.name, "full", found.full), (plain, "plain", found.plain)]
+def _show_whole(found: Ablation) -> Table:
+    """Return the means of the whole pipeline."""
     columns = [
-        Column("pipeline", "Pipeline", value=itemgetter(0)),
-        *(Column(name, name, "score", partial(_read_mean, found, name)) for name in found.measures),
-        Column("run", "Run", value=lambda _: "report", link=lambda end: _address(end[2])),
+        Column("pipeline", "Pipeline", value=lambda _: found.name),
+        *(Column(name, name, "score", itemgetter(name)) for name in found.measures),
+        Column("run", "Run", value=lambda _: "report", link=lambda _: _address(found.full)),
     ]
-    return Table("means", "Both ends", columns, ends, brief=False)
+    return Table("means", "The whole pipeline", columns, [found.means], brief=False)
 
 
-def _read_mean(found: Ablation, measure: str, end: tuple[str, str, str]) -> float:
-    return found.means[end[1]][measure]
-
-
-def _show_parts(found: Ablation, key: str, title: str, note: str) -> Iterator[Block]:
+def _show_parts(rows: Sequence[Row], measures: Sequence[str]) -> Iterator[Block]:
     """Yield a table of rows with their differences, and what was found of each in words."""
-    rows: Sequence[Row] = getattr(found, key)
     if not rows:
         return
-    first = found.measures[0]
+    first = measures[0]
     columns = [
         Column("part", "Part", value=lambda row: row.label),
         Column(first, first, "difference", partial(_find, 0), tone=partial(_colour, 0)),
         Column("p", "p", "p", lambda row: row.differences[0].reported_p),
         *(
             Column(name, name, "difference", partial(_find, i), False, partial(_colour, i))
-            for i, name in enumerate(found.measures)
+            for i, name in enumerate(measures)
             if i
         ),
         P95,
@@ -90,13 +79,12 @@ def _show_parts(found: Ablation, key: str, title: str, note: str) -> Iterator[Bl
             "run", "Run", value=lambda row: row.run and "report", link=lambda row: _address(row.run)
         ),
     ]
-    note += " The band marks the smallest detectable difference."
     measured = [row for row in rows if row.differences]
     band = Plot(first, band=lambda row: row.differences[0].detectable)
-    yield Table(key, title, columns, measured, note, band)
-    yield Table(f"{key}_costs", f"{title}: changes and costs", costs, measured, brief=False)
+    yield Table("removals", TITLE, columns, measured, NOTE, band)
+    yield Table("removals_costs", f"{TITLE}: changes and costs", costs, measured, brief=False)
     words = [Column("label", "Part"), Column("finding", "In words")]
-    yield Table(f"{key}_words", f"{title}, in words", words, rows)
+    yield Table("removals_words", f"{TITLE}, in words", words, rows)
 
 
 def _find(i: int, row: Row) -> Cell:
@@ -115,7 +103,7 @@ def _address(run: str) -> str:
 
 
 def _explain(found: Ablation) -> str:
-    together = adjusted(found.tests, "of both tables together")
+    together = adjusted(found.tests, "of all parts together")
     timed = (
         "“In all” is the median difference of the whole search over the queries timed with and "
         "without the part: it includes what the part makes other steps cost. All pipelines were "

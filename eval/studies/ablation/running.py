@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
+from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
@@ -18,12 +18,9 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.studies.ablation.analysis import Ablation, Row
 from assay.eval.studies.ablation.variants import (
     PipelinePart,
-    Plain,
     Settings,
     Variant,
     list_parts,
-    make_plain,
-    plan_additions,
     plan_removals,
 )
 from assay.eval.studies.ablation.weighing import (
@@ -41,10 +38,8 @@ from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
 
-FULL, PLAIN = "whole", "plain"
-PREPARATION = ("chunker", "context")  # the keys of `documents` that are parts of a pipeline
+FULL = "whole"
 WARM_UP = 2
-TIMED_ALONE = 20  # queries timed in the plain pipeline, and in that with each part
 SECONDS = 5.0
 
 
@@ -54,9 +49,7 @@ class AblationPlan:
 
     config: RunConfig
     parts: tuple[PipelinePart, ...]
-    plain: Plain
     removals: tuple[Variant, ...]
-    additions: tuple[Variant, ...]
     measures: tuple[str, ...]
     timed: int
 
@@ -65,9 +58,7 @@ class AblationPlan:
         """Every pipeline to run by its name; of those that are alike only the first."""
         made: dict[str, tuple[Settings | None, frozenset[str]]] = {
             FULL: (self.config.retriever.model_dump(mode="json"), frozenset()),
-            PLAIN: (self.plain.settings, frozenset(PREPARATION)),
             **{_without(item): (item.settings, item.defaults) for item in self.removals},
-            **{_with(item): (item.settings, item.defaults) for item in self.additions},
         }
         tasks: dict[str, PointTask] = {}
         first: dict[str, PointTask] = {}
@@ -85,7 +76,6 @@ class AblationPlan:
         if name != FULL:
             label = re.sub(r"[^\w.]+", "-", f"{self.config.name}-{name}")
             latency = self.config.latency
-            timed = TIMED_ALONE if name.startswith(PLAIN) else self.timed
             values |= {
                 "name": label,
                 "retriever": dict(retriever),
@@ -93,7 +83,7 @@ class AblationPlan:
                     key: value for key, value in values["documents"].items() if key not in defaults
                 },
                 "latency": LatencySettings(
-                    queries=min(timed, latency.queries),
+                    queries=min(self.timed, latency.queries),
                     warm_up=min(WARM_UP, latency.warm_up),
                     seconds=min(SECONDS, latency.seconds),
                     concurrency=latency.concurrency,
@@ -111,25 +101,14 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Ablatio
         kind = config.retriever.type
         raise AssayError(f"{config.name}: retriever.type: {kind} has no parts; allowed: pipeline")
     values = config.retriever.model_dump(mode="json")
-    parts = list_parts(values, {name: leg.plain for name, leg in config.retriever.active.items()})
-    plain = make_plain(values, parts)
+    parts = list_parts(values, config.retriever.active)
     removals = plan_removals(values, parts, check)
-    additions = [
-        replace(item, defaults=frozenset(PREPARATION))
-        for item in plan_additions(values, plain, parts, check)
-    ]
-    for part in reversed(list(_list_preparation(config))):
-        key = frozenset({part.kind})
-        removals = [Variant(part, settings=values, defaults=key), *removals]
-        others = frozenset(PREPARATION) - key
-        additions = [Variant(part, settings=plain.settings, defaults=others), *additions]
-        parts = [part, *parts]
+    preparation = list(_list_preparation(config))
+    cut = [Variant(part, settings=values, defaults=frozenset({part.kind})) for part in preparation]
     return AblationPlan(
         config=config,
-        parts=tuple(parts),
-        plain=plain,
-        removals=tuple(removals),
-        additions=tuple(additions),
+        parts=(*preparation, *parts),
+        removals=(*cut, *removals),
         measures=tuple(dict.fromkeys(measures)),
         timed=timed,
     )
@@ -154,7 +133,7 @@ def check(retriever: Settings) -> str:
 
 
 def ablate(
-    plan: AblationPlan, resources: Resources, reports: Path, helpers: Helpers | None = None
+    plan: AblationPlan, resources: Resources, reports: Path
 ) -> tuple[Ablation, list[Record]]:
     """Run every variant, or find its run; return what they show, and what MLflow is told.
 
@@ -162,14 +141,13 @@ def ablate(
     row.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
-    runner = Runner(plan.measures[0], resources, reports, helpers=helpers)
+    runner = Runner(plan.measures[0], resources, reports)
     done = runner.run(tasks)
     done = runner.store(tasks, done, range(len(tasks)))
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
     outcomes = {name: by_task[id(task)] for name, task in plan.tasks.items()}
-    for name in (FULL, PLAIN):
-        if failure := outcomes[name].result.failure:
-            raise AssayError(f"{plan.config.name}: the {name} pipeline: {failure}")
+    if failure := outcomes[FULL].result.failure:
+        raise AssayError(f"{plan.config.name}: the {FULL} pipeline: {failure}")
     limits = plan.config.latency.model_copy(update={"queries": plan.timed})
     times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
     seen = {
@@ -196,29 +174,19 @@ def _name_records(plan: AblationPlan, outcomes: Mapping[str, TaskResult]) -> Ite
 def _weigh(
     plan: AblationPlan, outcomes: Mapping[str, TaskResult], observed: Mapping[str, RunScores]
 ) -> Iterator[VariantRow]:
-    """Yield what each removal takes from the whole, then what each addition gives to the plain."""
-    removals = ((item, _without(item), _without(item), FULL) for item in plan.removals)
-    additions = ((item, _with(item), PLAIN, _with(item)) for item in plan.additions)
-    for item, name, lesser, greater in (*removals, *additions):
+    """Yield what each removal takes from the whole."""
+    for item in plan.removals:
+        name = _without(item)
         if name in observed:
-            pair = observed[lesser], observed[greater]
-            yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
+            yield weigh(item, plan.parts, (observed[name], observed[FULL]), plan.measures)
         else:
             failure = outcomes[name].result.failure if name in outcomes else ""
             yield VariantRow(describe(item, failure))
 
 
 def _without(item: Variant) -> str:
-    return f"without {_name(item)}"
-
-
-def _with(item: Variant) -> str:
-    return f"{PLAIN} with {_name(item)}"
-
-
-def _name(item: Variant) -> str:
-    """Return the part with its place in its list, since a step may stand there twice."""
-    return f"{item.part.kind} {item.part.at + 1} {item.part.name}"
+    """Name a variant by its part and the place of that, since a step may stand there twice."""
+    return f"without {item.part.kind} {item.part.at + 1} {item.part.name}"
 
 
 def _collect(
@@ -239,13 +207,8 @@ def _collect(
         environment=environment.describe(),
         measures=plan.measures,
         full=full.run,
-        plain=observed[PLAIN].run,
-        plain_legs=tuple(
-            f"{name}: {leg['type']}" for name, leg in plan.plain.settings["legs"].items()
-        ),
-        means={"full": _means(outcomes[FULL]), "plain": _means(outcomes[PLAIN])},
-        removals=tuple(rows[: len(plan.removals)]),
-        additions=tuple(rows[len(plan.removals) :]),
+        means=_means(outcomes[FULL]),
+        removals=tuple(rows),
         claims=claims,
         warnings=_warn(config, list(observed.values()), rows),
     )

@@ -22,7 +22,7 @@ from assay.eval.studies.ablation.running import AblationPlan, ablate, make_plan
 from assay.eval.studies.ablation.weighing import describe
 from assay.eval.tracking.parent_run import log_records
 
-DESCRIBED = ("part", "kind", "along", "replaces", "refusal")
+DESCRIBED = ("part", "kind", "along", "refusal")
 
 
 class AblationOptions(WorkerOptions, EngineOptions):
@@ -39,29 +39,26 @@ def preview(asked: AblationOptions, _: Lab) -> Preview | None:
     """List the variants."""
     if not asked.dry_run:
         return None
-    plan = _plan(asked)
-    values, lines = {}, []
-    for name, items in (("removals", plan.removals), ("additions", plan.additions)):
-        rows = list(map(describe, items))
-        values[name] = [{key: getattr(row, key) for key in DESCRIBED} for row in rows]
-        lines += [name, *(f"  {row.label}{': ' * bool(row.refusal)}{row.refusal}" for row in rows)]
-    return Preview(values, lines)
+    rows = list(map(describe, _plan(asked).removals))
+    return Preview(
+        {"removals": [{key: getattr(row, key) for key in DESCRIBED} for row in rows]},
+        [f"{row.label}{': ' * bool(row.refusal)}{row.refusal}" for row in rows],
+    )
 
 
 def find(asked: AblationOptions, lab: Lab) -> Ablation:
     """Measure what each query step, leg and stage of CONFIG adds and costs.
 
-    Runs the pipeline, the pipeline without each part, and a plain hybrid (its dense and its BM25
-    leg, fused by RRF) with each part alone. A part comes with the parts it needs, and goes with the
-    parts that need it; each row says so. Differences are paired by query. Each variant is a stored
-    run: after a kill the same call goes on, and one that was made before is not made again.
+    Runs the pipeline, and the pipeline without each part. A part goes with the parts that need it;
+    its row says so. Differences are paired by query. Each variant is a stored run: after a kill the
+    same call goes on, and one that was made before is not made again.
 
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
     plan = _plan(asked)
     with distribute(asked.ray, lab.progress, asked.ray_gpus) as pool:
         resources = pool.resources if pool else lab.resources
-        found, records = ablate(plan, resources, lab.reports, pool)
+        found, records = ablate(plan, resources, lab.reports)
     lab.records.extend(records)
     return found
 

@@ -65,18 +65,14 @@ def weigh(
     variant: Variant,
     parts: Sequence[PipelinePart],
     pair: tuple[RunScores, RunScores],
-    run: str,
     measures: Sequence[str],
 ) -> VariantRow:
-    """Return the row of a variant: what `pair`, without the part and with it, shows.
-
-    `run` is that of the two that was made for the variant.
-    """
+    """Return the row of a variant: what `pair`, without the part and with it, shows."""
     without, with_ = pair
     queries = list(with_.hits)
     row = replace(
         describe(variant),
-        run=run,
+        run=without.run,
         queries=len(queries),
         changed=sum(with_.hits[id_] != without.hits[id_] for id_ in queries),
         changed_top=sum(with_.hits[id_][:TOP] != without.hits[id_][:TOP] for id_ in queries),
@@ -94,7 +90,6 @@ def describe(variant: Variant, failure: str = "") -> Row:
         part=variant.part.name,
         kind=variant.part.steps,
         along=tuple(part.name for part in variant.along),
-        replaces=variant.replaces,
         refusal=variant.refusal,
         failure=failure,
     )

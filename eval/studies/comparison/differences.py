@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.eval.report.formats import count
 from assay.eval.runs.rows import as_row
 from assay.eval.runs.summary.claims import Claims, Sampling
+from assay.eval.runs.summary.means import find_largest
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import estimate_grouped_difference, spread_over_groups
@@ -20,7 +21,6 @@ from assay.eval.statistics.paired import agree, estimate_difference
 from assay.eval.statistics.significance import (
     ALPHA,
     TIE,
-    Values,
     can_reach,
     detectable,
     find_detectable,
@@ -286,7 +286,7 @@ def _judge(
     wins = int(np.count_nonzero(measure.sign * differences > TIE))
     losses = int(np.count_nonzero(measure.sign * differences < -TIE))
     n, moved = len(differences), wins + losses
-    largest = find_largest(contrast.measure, differences)
+    largest = find_largest(contrast.measure, differences.tolist())
     sample = _Sample(contrast, largest, grounds)
     independent = sample.independent
     found = sample.raise_detectable(find_detectable(independent, largest, test.level), False)
@@ -377,9 +377,3 @@ class _Sample:
         )
         low, high = min(plain.low, grouped.low), max(plain.high, grouped.high)
         return Estimate(plain.value, low, high, plain.n)
-
-
-def find_largest(measure: str, differences: Values) -> float:
-    """Return the largest difference there can be by a measure; of those seen where none is."""
-    largest = find(measure).change[1]
-    return largest if np.isfinite(largest) else float(np.max(np.abs(differences)))

@@ -25,25 +25,16 @@ if TYPE_CHECKING:
 TIMING = "timing.json"  # in the folder of a comparison
 
 
-def compare_references(
-    references: Sequence[str],
-    overrides: Sequence[str],
-    measures: Sequence[str] | None,
-    effect: float,
-    progress: Progress,
-    all_pairs: bool = False,
-    rerun: bool = False,
-) -> Comparison:
-    """Compare the runs that `references` mean, configs or stored runs, with the first of them.
+def find_systems(
+    references: Sequence[str], overrides: Sequence[str], progress: Progress
+) -> "list[StoredRun | Experiment]":
+    """Return what `references` mean: stored runs, and what is to be run of configs.
 
-    Or, of three or more, `all_pairs`. Raises AssayError as `compare_systems` does, and for a config
-    that is given twice.
+    Raises AssayError for what is neither, and for one that is given twice.
     """
-    check_request(len(references), measures, effect)
     if twice := [name for name, number in Counter(references).items() if number > 1]:
         raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
-    systems = [_find_system(reference, overrides, progress) for reference in references]
-    return compare_systems(systems, measures, effect, progress, all_pairs, rerun)
+    return [_find_system(reference, overrides, progress) for reference in references]
 
 
 def _find_system(

@@ -13,11 +13,11 @@ So on a query that both have, corpus and judgments together are all that the bas
 scores otherwise today.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from assay.eval.collections.history.contents import BETWEEN, Contents, compare_contents
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_changes
@@ -124,35 +124,51 @@ def estimate_effects(
     return tuple(effects), "; ".join(unknown)
 
 
-def describe_change(
-    before: Kept | None, after: Kept, documents: tuple[Mapping[str, str], Mapping[str, str]] | None
-) -> str:
-    """Say what changed of a collection.
+def describe_change(before: Kept | None, after: Kept) -> str:
+    """Say what changed of a collection: `queries: 1 added; judgments: 2 moved, 1 removed`.
+
+    A judgment of a query moved where an equal text with its grade stands at another place now.
 
     Args:
         before: What the baseline keeps; None of one that keeps no rankings.
         after: The same of today.
-        documents: Digests of documents by id, of the baseline's version and today's, where the
-            collection's history has them.
     """
     if before is None:
         return "documents, queries or judgments"
-    old, new = documents or ({}, {})
-    changes = compare_contents(_list_contents(before, old), _list_contents(after, new))
-    if documents is None:
-        return changes.words or "documents"
-    return changes.words or "its options"
+    queries = _compare(
+        {id_: item.query for id_, item in before.items()},
+        {id_: item.query for id_, item in after.items()},
+    )
+    old, new = _list_judgments(before), _list_judgments(after)
+    gone = Counter((query, old[query, id_]) for query, id_ in old.keys() - new.keys())
+    come = Counter((query, new[query, id_]) for query, id_ in new.keys() - old.keys())
+    moved = (gone & come).total()
+    judgments = _compare(old, new) + Counter(moved=moved, added=-moved, removed=-moved)
+    told = {"queries": queries, "judgments": judgments}
+    words = (
+        f"{what}: {', '.join(f'{number} {how}' for how, number in counted.items())}"
+        for what, counted in told.items()
+        if counted
+    )
+    return "; ".join(words) or "documents or options"
 
 
-def _list_contents(kept: Kept, documents: Mapping[str, str]) -> Contents:
-    return Contents(
-        documents,
-        {id_: item.query for id_, item in kept.items()},
-        {
-            f"{id_}{BETWEEN}{gold.id}": f"{gold.grade} {gold.text}"
-            for id_, item in kept.items()
-            for gold in item.gold
-        },
+def _list_judgments(kept: Kept) -> dict[tuple[str, str], tuple[int, str]]:
+    """Return grade and digest of the text by query and item."""
+    return {
+        (query, gold.id): (gold.grade, gold.text)
+        for query, item in kept.items()
+        for gold in item.gold
+    }
+
+
+def _compare(before: Mapping[Any, object], after: Mapping[Any, object]) -> Counter[str]:
+    """Return how many are added, removed and changed."""
+    both = before.keys() & after.keys()
+    return +Counter(
+        added=len(after.keys() - both),
+        removed=len(before.keys() - both),
+        changed=sum(before[key] != after[key] for key in both),
     )
 
 

@@ -10,11 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.eval.collections.catalog import find
-from assay.eval.collections.history import read_history
-from assay.eval.collections.history.contents import Contents
-from assay.eval.collections.history.revisions import extract, find_commit
-from assay.eval.collections.history.versions import find_contents
-from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_repository
 from assay.eval.configs.config import make_config
 from assay.eval.configs.locations import reports_folder
@@ -25,6 +20,7 @@ from assay.eval.runs.stored import StoredRun, load
 from assay.eval.studies.gate.attribution import CollectionChange, describe_change, estimate_effects
 from assay.eval.studies.gate.baseline import WORDS, Baseline, describe_code
 from assay.eval.studies.gate.kept_rankings import keep_rankings
+from assay.eval.studies.gate.revisions import extract, find_commit
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.settings.trust import SWITCH, is_trusted
 from assay.retrievers.store.digest import digest
@@ -96,9 +92,7 @@ def examine_change(
     return CollectionChange(
         base=base,
         same=same,
-        what=describe_change(
-            baseline.rankings, keep_rankings(head), _find_documents(baseline, head)
-        ),
+        what=describe_change(baseline.rankings, keep_rankings(head)),
         untested="" if checkout else _find_untested(baseline, head, same),
         effects=effects,
         unknown=unknown,
@@ -180,19 +174,3 @@ def _find_untested(baseline: Baseline, head: StoredRun, same: bool) -> str:
         "Code changed since the baseline as well as the collection, and both pipelines were run by "
         "today's: what the code does is not judged. Name the code of the baseline, --base REVISION"
     )
-
-
-def _find_documents(
-    baseline: Baseline, head: StoredRun
-) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """Return the digests of the baseline's documents and today's; None without a history."""
-    try:
-        card, variant = find(head.manifest.config["dataset"])
-    except (AssayError, KeyError):  # a collection of Python objects
-        return None
-    history = read_history(card)
-    found = [i for i, item in enumerate(history) if item.digest == baseline.collection.digest]
-    if not found:
-        return None
-    then = find_contents(history, found[-1])
-    return then.documents, Contents.of(load_card(card, variant)).documents

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.collections.history.contents import SHORT
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, count_hit, covers
@@ -20,6 +19,7 @@ from assay.retrievers.base import Chunk
 from assay.retrievers.store.digest import digest
 
 Unit = Literal["span", "document", "passage"]
+SHORT = 12  # hexadecimal digits of a text's digest
 Scores = dict[str, dict[str, float]]  # by query id and measure
 
 

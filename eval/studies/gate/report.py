@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table, Tone
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table
 from assay.eval.report.formats import count
 from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.columns import MEASURES, POWER, VERDICT
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.sentences import (
     EFFECTS,
-    Check,
     announce,
     describe_collection,
     entitle,
@@ -16,34 +16,9 @@ from assay.eval.studies.gate.sentences import (
     list_effects,
     list_verdicts,
 )
-from assay.eval.studies.gate.verdicts import GateVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.verdicts import GateVerdict
 
 MOST_LOSERS = 5  # on a terminal without --full
-TONES: dict[Verdict, Tone] = {"pass": "better", "regression": "worse", "warning": "worse"}
-
-
-def _colour(item: MeasureVerdict | Check) -> Tone:
-    return TONES.get(item.verdict, "")
-
-
-VERDICT = Column("verdict", "Verdict", tone=_colour)
-MEASURES = (
-    Column("measure", "Measure"),
-    Column("base", "Baseline", "score"),
-    Column("head", "Head", "score"),
-    Column("difference", "Difference (95 %)", "difference"),
-    Column("margin", "Margin", "score", brief=False),
-    Column("p", "Adj. p", "p"),
-    VERDICT,
-)
-POWER = (
-    MEASURES[0],
-    Column("finds_spread", "Finds, a little from all", "score"),
-    Column("finds", "Finds, however it comes about", "score"),
-    Column("wins", "Won", "count"),
-    Column("ties", "Tied", "count"),
-    Column("losses", "Lost", "count"),
-)
 EFFECT = (
     Column("effect", "Effect of", value=lambda item: item.source),
     Column("measure", "Measure"),

@@ -29,31 +29,24 @@ regression where its whole interval lies above the limit, a pass where it lies b
 where other processes were working it cannot tell.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from assay.eval.runs.execution.interleaved_timing import PairTimes
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.runs.summary.means import estimate_changes
-from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
-from assay.eval.statistics.groups import Clusters
-from assay.eval.statistics.max_t import randomise_drops
-from assay.eval.statistics.power import foresee_drops
-from assay.eval.statistics.significance import TIE, presumes_symmetry
-from assay.eval.studies.comparison.differences import find_largest
+from assay.eval.statistics.estimates import allows_ratio, estimate_percentile_ratio
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline, list_changes, make
+from assay.eval.studies.gate.measure_verdicts import Judgement, Scores, Verdict, judge_measures
 from assay.eval.studies.gate.obstacles import list_obstacles
 from assay.eval.studies.gate.query_changes import is_broken, list_losers
 from assay.eval.studies.gate.rebuild import Rebuild
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits
-from assay.eval.studies.gate.unchanged_runs import find_margins
-from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 from assay.retrievers.base import AssayError
 
-SUSPICION = 0.05  # the level of a warning
 MOST_LOSERS = 10
 
 
@@ -81,7 +74,8 @@ def judge(
     same = change is not None and change.same
     claims = Claims.of(head)
     clusters = claims.cluster(scores)
-    measures = tuple(_judge_measures(base, scores, settings, rebuild, same, clusters))
+    shifts = _find_shifts(rebuild)
+    measures = tuple(judge_measures(base, scores, settings, clusters, shifts, same=same))
     return GateVerdict(
         baseline=baseline,
         head=head,
@@ -112,16 +106,6 @@ def _list_guarded(
     return [id_ for id_ in named if id_ in head.queries]
 
 
-def decide(estimate: Estimate, p: float, effect: float, margin: float, level: float) -> Verdict:
-    """Return the verdict on a measure's mean difference, head - base, and its p-value for a drop.
-
-    `effect` is the minimum effect, `level` what a p-value must reach for a regression.
-    """
-    if estimate.value <= TIE - effect and p <= max(level, SUSPICION):
-        return "regression" if p <= level else "warning"
-    return "pass" if estimate.low > -margin else "cannot tell"
-
-
 def judge_latency(times: PairTimes, limits: LatencyLimits) -> list[LatencyVerdict]:
     """Judge latencies that were timed interleaved; none on a machine that was busy."""
     base, head, load = times
@@ -140,6 +124,13 @@ def judge_latency(times: PairTimes, limits: LatencyLimits) -> list[LatencyVerdic
     return found
 
 
+def _find_shifts(rebuild: Rebuild | None) -> Mapping[str, float] | None:
+    """Return by how much another build moves each mean; None where that is not known."""
+    if rebuild is None:
+        return {}
+    return None if rebuild.scores is None else rebuild.shifts
+
+
 def _check_measures(baseline: Baseline, settings: GateSettings) -> None:
     held = next(iter(baseline.scores.values()), {})
     if missing := [name for name in settings.scored if name not in held]:
@@ -150,8 +141,8 @@ def _check_measures(baseline: Baseline, settings: GateSettings) -> None:
 
 
 def _judge_opposite(
-    base: Mapping[str, Mapping[str, float]],
-    head: Mapping[str, Mapping[str, float]],
+    base: Scores,
+    head: Scores,
     settings: GateSettings,
     rebuild: Rebuild | None,
     claims: Claims,
@@ -163,92 +154,5 @@ def _judge_opposite(
     if claims.single or (claims.leading == "questions" and claims.strength == "cannot tell"):
         return {}
     clusters = claims.sampling.cluster(head) if claims.leading == "questions" else None
-    found = _Judgement(base, head, settings, rebuild, clusters)
+    found = Judgement(base, head, settings, clusters, _find_shifts(rebuild))
     return {name: found.decide(i) for i, name in enumerate(settings.measures)}
-
-
-class _Judgement:
-    """The measures of a run beside those of its base, tested together.
-
-    With `clusters` both p-values and intervals hold by question too: a claim on other documents is
-    one on new questions as well.
-    """
-
-    def __init__(
-        self,
-        base: Mapping[str, Mapping[str, float]],
-        head: Mapping[str, Mapping[str, float]],
-        settings: GateSettings,
-        rebuild: Rebuild | None,
-        clusters: Clusters | None,
-    ) -> None:
-        names = list(settings.measures)
-        self.before = np.array([[base[query][name] for name in names] for query in head])
-        self.after = np.array([[head[query][name] for name in names] for query in head])
-        self.differences = self.after - self.before
-        self.effects = list(settings.measures.values())
-        self.margins = find_margins(self.before, settings, clusters)
-        self._level = settings.false_alarms
-        shifts = rebuild.shifts if rebuild else {}
-        self._shifts = [shifts.get(name, 0.0) for name in names]
-        self._unsettled = rebuild is not None and rebuild.scores is None
-        self.p_values = randomise_drops(self.differences, self._level).p_values
-        if clusters is not None:
-            by_group = randomise_drops(self.differences, self._level, clusters).p_values
-            self.p_values = tuple(map(max, self.p_values, by_group))
-        self.estimates = [
-            estimate_changes(name, self.differences[:, i], clusters) for i, name in enumerate(names)
-        ]
-
-    def decide(self, i: int) -> Verdict:
-        """Return the verdict on a measure, by its place."""
-        shift, margin = self._shifts[i], self.margins[i]
-        verdict = decide(
-            self.estimates[i],
-            self.p_values[i],
-            self.effects[i] + shift,
-            margin - shift,
-            self._level,
-        )
-        if self._unsettled and verdict in ("regression", "warning"):
-            return "cannot tell"
-        return verdict
-
-
-def _judge_measures(
-    base: Mapping[str, Mapping[str, float]],
-    head: Mapping[str, Mapping[str, float]],
-    settings: GateSettings,
-    rebuild: Rebuild | None,
-    same: bool,
-    clusters: Clusters | None,
-) -> Iterator[MeasureVerdict]:
-    found = _Judgement(base, head, settings, rebuild, clusters)
-    before, after, level = found.before, found.after, settings.false_alarms
-    powers = foresee_drops(before, found.differences, level, found.effects, clusters)
-    for i, (name, effect) in enumerate(settings.measures.items()):
-        differences, estimate = found.differences[:, i], found.estimates[i]
-        finds, verdict = powers[i].find(), found.decide(i)
-        # Equal differences have an interval of no width, whatever their number.
-        if verdict == "pass" and not same and finds is None and estimate.low == estimate.high:
-            verdict = "cannot tell"
-        n = len(differences)
-        wins = int(np.count_nonzero(differences > TIE))
-        losses = int(np.count_nonzero(differences < -TIE))
-        yield MeasureVerdict(
-            measure=name,
-            verdict=verdict,
-            base=float(np.mean(before[:, i])),
-            head=float(np.mean(after[:, i])),
-            difference=estimate,
-            p=found.p_values[i],
-            minimum_effect=effect,
-            margin=found.margins[i],
-            finds=finds,
-            finds_spread=powers[i].spread.find(),
-            wins=wins,
-            ties=n - wins - losses,
-            losses=losses,
-            presumes_symmetry=verdict in ("regression", "warning")
-            and presumes_symmetry(differences.tolist(), find_largest(name, differences.tolist())),
-        )

@@ -1,12 +1,8 @@
 """What the gate judges: runs against their baselines, latency against a base."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from assay.eval.collections.catalog import find
-from assay.eval.collections.history import read_history, record_version
-from assay.eval.collections.loading import load_card
 from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import (
@@ -28,33 +24,13 @@ from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.base.yaml_text import parse_yaml
-from assay.retrievers.settings import validate
-from assay.retrievers.settings.files import read_text
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
-
-DEFAULT_SETTINGS = Path("configs/gate.yaml")
 
 
 def baselines_folder(chosen: Path | None) -> Path:
     """Return the folder of the baselines: the one chosen, or `baselines` below the reports."""
     return chosen or reports_folder() / "baselines"
-
-
-def load_settings(path: Path | None) -> GateSettings:
-    """Read the settings at `path`; where it is None, `configs/gate.yaml`, or defaults without it.
-
-    Raises AssayError naming the file, the key and what is wrong.
-    """
-    if path is None and not DEFAULT_SETTINGS.exists():
-        return GateSettings()
-    path = path or DEFAULT_SETTINGS
-    values = parse_yaml(read_text(path), str(path)) or {}
-    try:
-        return validate(GateSettings, values, str(path))
-    except AssayError as error:
-        raise AssayError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
 
 
 def judge_target(
@@ -108,18 +84,7 @@ def refresh(report: GateVerdict, settings: GateSettings, baselines: Path, strict
     made = baselining.make(change.base, settings.scored)
     with changing(path):
         write_atomically(path, baselining.render(made).encode())
-    record_accepted(change.base)
     return f"{path}: moved to today's collection, its pipeline as before; commit it"
-
-
-def record_accepted(run: StoredRun) -> None:
-    """Record the version of a collection that a baseline is of, where it has a history."""
-    with suppress(AssayError):  # a collection of Python objects, or one that lies elsewhere now
-        card, variant = find(run.manifest.config.get("dataset", ""))
-        if read_history(card) and variant == card.variants[0]:
-            collection = load_card(card, variant)
-            if collection.digest == run.manifest.collection.digest:
-                record_version(collection, f"baseline of {run.manifest.name}")
 
 
 def _time(

@@ -8,9 +8,9 @@ from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
 from assay.eval.studies.gate.attribution import Effect
+from assay.eval.studies.gate.measure_verdicts import SUSPICION, MeasureVerdict, Verdict
 from assay.eval.studies.gate.rebuild import Rebuild
-from assay.eval.studies.gate.rule import SUSPICION
-from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 
 # Words for 1 / n, the smallest share first: the first that is no less is said.
 FRACTIONS = {10: "a tenth", 9: "a ninth", 8: "an eighth", 7: "a seventh", 6: "a sixth",

@@ -1,10 +1,17 @@
 """What the gate holds a run to."""
 
+from pathlib import Path
+
 from pydantic import Field, field_validator
 
 from assay.eval.runs.machine_load import BUSY
 from assay.eval.scoring.measures import find
-from assay.retrievers.settings import Settings
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.yaml_text import parse_yaml
+from assay.retrievers.settings import Settings, validate
+from assay.retrievers.settings.files import read_text
+
+DEFAULT_SETTINGS = Path("configs/gate.yaml")
 
 
 class MustNotBreak(Settings):
@@ -72,3 +79,18 @@ class GateSettings(Settings):
     def scored(self) -> list[str]:
         """Every measure that the gate needs of each query."""
         return list(dict.fromkeys([*self.measures, self.must_not_break.measure]))
+
+
+def load_settings(path: Path | None) -> GateSettings:
+    """Read the settings at `path`; where it is None, `configs/gate.yaml`, or defaults without it.
+
+    Raises AssayError naming the file, the key and what is wrong.
+    """
+    if path is None and not DEFAULT_SETTINGS.exists():
+        return GateSettings()
+    path = path or DEFAULT_SETTINGS
+    values = parse_yaml(read_text(path), str(path)) or {}
+    try:
+        return validate(GateSettings, values, str(path))
+    except AssayError as error:
+        raise AssayError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.machine_load import MachineLoad
@@ -11,40 +10,12 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline
+from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.rebuild import Rebuild
 
-Verdict = Literal["pass", "regression", "warning", "cannot tell"]
 # The share of a mean from which on a loss that may go unnoticed makes a pass weak.
 WEAK = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureVerdict:
-    """What became of one measure.
-
-    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
-    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
-    is the smallest true drop that is found with power 0.8 however it comes about, given how much
-    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
-    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
-    that it is one only if large gains and losses are equally rare.
-    """
-
-    measure: str
-    verdict: Verdict
-    base: float
-    head: float
-    difference: Estimate
-    p: float
-    minimum_effect: float
-    margin: float
-    finds: float | None
-    finds_spread: float | None
-    wins: int
-    ties: int
-    losses: int
-    presumes_symmetry: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ jobs:
       - run: assay gate {pipeline} $ACCEPT --github --junit assay-gate.xml --markdown assay-gate.md
       - if: github.event_name == 'push'
         run: |
-          git add --all -- reports/baselines '*versions.jsonl'
+          git add --all -- reports/baselines
           git diff --cached --binary > assay-accepted.patch
       - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
         if: always()
@@ -121,7 +121,7 @@ assay-gate:
     - assay gate {pipeline} $ACCEPT --junit assay-gate.xml --markdown assay-gate.md
     - |
       if [ -n "$ACCEPT" ] && [ -n "$GATE_TOKEN" ]; then
-        git add --all -- reports/baselines '*versions.jsonl'
+        git add --all -- reports/baselines
         git diff --cached --quiet && exit 0
         git -c user.name=assay -c user.email=assay@localhost commit -m "Baselines of the changed collection"
         git push -o ci.skip "https://gate:$GATE_TOKEN@$CI_SERVER_HOST/$CI_PROJECT_PATH.git" "HEAD:$CI_DEFAULT_BRANCH"

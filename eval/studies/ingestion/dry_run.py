@@ -14,8 +14,8 @@ from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.models.served.ordering import OrderingSettings
+from assay.retrievers.models.choice import EncoderChoice
+from assay.retrievers.models.served.listwise import ListwiseSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.query.expand import ExpandSettings
 from assay.retrievers.query.hyde import HydeSettings
@@ -90,7 +90,7 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     collection = load(settings.dataset, progress)
     resources = make_resources(progress)
     chunks = prepare(collection.documents, settings.documents, resources).chunks
-    texts = Corpus(chunks).passages
+    texts = Corpus(chunks).texts
     queries = [query.text for query in sample(collection.queries, settings.limit)]
     latency = settings.latency
     timed = min(latency.queries, len(queries))
@@ -191,7 +191,7 @@ def _list_rerankings(
         middle = sorted(queries, key=len)[len(queries) // 2]
         usage = _scale(model.expect(middle, shown), searches, 1)
         what = f"{depth} chunks in each of {searches:,} searches"
-        if isinstance(stage.model, OrderingSettings):
+        if isinstance(stage.model, ListwiseSettings):
             what += f", by {stage.model.count_calls(depth):,} calls at most"
         yield _price(f"stages.{stage.type}", what, usage, model.prices, model.unit)
 

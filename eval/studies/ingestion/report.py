@@ -2,22 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 
-from assay.eval.report.blocks import Block, Column, Facts, Format, Plot, Report, Table, Tone
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
 from assay.eval.report.formats import amount, count
 from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.token_counts import TokenCounts
-from assay.eval.studies.ingestion.baseline import CACHED, SECONDS
 from assay.eval.studies.ingestion.summary import (
     ON_TARGET,
     DocumentFacts,
     Ingestion,
-    IngestionCheck,
-    IngestionChecks,
 )
 
 NAMED = 5  # documents that are named of each sort
@@ -27,16 +23,6 @@ STAGES = (
     "which the stage did anything; indexes are built at once. Time without contexts leaves out "
     "the stage context."
 )
-FORMATS: dict[str, Format] = {CACHED: "share", SECONDS: "seconds"}
-TONES: dict[str, Tone] = {"regression": "worse"}
-
-
-@dataclass(frozen=True)
-class NamedDocuments:
-    """Documents of one sort: what became of them, and their ids."""
-
-    told: str
-    names: tuple[str, ...]
 
 
 def report(made: Ingestion) -> Report:
@@ -46,10 +32,9 @@ def report(made: Ingestion) -> Report:
         kind="ingestion",
         title=f"{made.source} by {made.pipeline}",
         subject=key_facts(made),
-        verdict=[*_judge(made.against), _conclude(made), *_size(made)],
+        verdict=[_conclude(made), *_size(made)],
         warnings=warnings(made),
         blocks=[
-            *_show_baseline(made.against),
             *_show_chunks(made),
             Facts("Checks", checks(made)),
             Facts("Structure", structure(made)),
@@ -94,16 +79,6 @@ def warnings(made: Ingestion) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _judge(against: IngestionChecks | None) -> Iterator[str]:
-    if against is None:
-        return
-    if against.fails:
-        worse = ", ".join(item.name for item in against.checks if item.verdict == "regression")
-        yield f"regression ({worse}): look at what changed before you ingest the rest"
-    else:
-        yield "pass: nothing is worse that must not be"
-
-
 def _conclude(made: Ingestion) -> str:
     """Return in a sentence whether the chunks are what they must be."""
     checked = sum(item.intact is not None for item in made.documents)
@@ -125,41 +100,6 @@ def _size(made: Ingestion) -> Iterator[str]:
     if sizes := made.tokens.sizes:
         average = f"{sum(sizes) / len(sizes):,.0f} tokens on average"
         yield f"{count(len(sizes), 'chunk')} of {average}, the largest {sizes[-1]:,}"
-
-
-def _show_baseline(against: IngestionChecks | None) -> Iterator[Block]:
-    """Yield each figure beside that of the baseline, and the documents that explain them."""
-    if against is None:
-        return
-    columns = [
-        Column("name", "Figure"),
-        Column("base", "Baseline", _find_format),
-        Column("head", "Now", _find_format),
-        Column(
-            "verdict",
-            "Verdict",
-            value=lambda item: "" if item.verdict == "shown" else item.verdict,
-            tone=lambda item: TONES.get(item.verdict, ""),
-        ),
-    ]
-    yield Table("baseline", f"Against {against.base}", columns, against.checks)
-    changed = [
-        NamedDocuments("not taken in any more", against.gone),
-        NamedDocuments("without a chunk now", against.empty),
-        NamedDocuments("of as many words, cut otherwise", against.recut),
-    ]
-    pairs = [(item.told, _name(item.names)) for item in changed if item.names]
-    if pairs:
-        yield Facts("Documents that changed", pairs)
-
-
-def _find_format(item: IngestionCheck) -> Format:
-    return FORMATS.get(item.name, "number")
-
-
-def _name(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _show_chunks(made: Ingestion) -> Iterator[Block]:

@@ -1,30 +1,26 @@
 """What a pipeline makes of documents before the first query."""
 
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from assay.eval.configs.config import load_config
-from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions
+from assay.eval.running.study import Argument, Lab, Study, StudyOptions
 from assay.eval.running.study_options import RERUN, Overrides, Reference
-from assay.eval.studies.ingestion.baseline import check, metrics
 from assay.eval.studies.ingestion.report import report
 from assay.eval.studies.ingestion.running import run_ingestion
 from assay.eval.studies.ingestion.summary import Ingestion
 from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import metric_name
 
 
 class IngestionOptions(StudyOptions):
-    """Which documents are taken in by which pipeline, and what that is held against."""
+    """Which documents are taken in by which pipeline."""
 
     documents: Annotated[Reference, Argument()]
     overrides: Overrides = ()
     config: Reference = Field("hybrid_rrf", description="The pipeline that takes the documents in.")
-    baseline: Annotated[Path | None, Option(metavar="FILE", path="existing")] = Field(
-        None, description="Hold it against this ingestion.json; exit with 1 where it is worse."
-    )
     rerun: Annotated[bool, RERUN] = Field(
         False, description="Do all of it again; times are measured on this."
     )
@@ -35,23 +31,26 @@ def find(asked: IngestionOptions, lab: Lab) -> Ingestion:
 
     Reports sizes, checks and times, and what could not be read. Only files whose content changed
     since the last time are processed again. Overrides change single keys of the config.
-
-    With --baseline it is worse where more documents cannot be rebuilt, more files are skipped, more
-    chunks are oversize or beyond the encoder's limit, or a document gives no chunk any more.
     """
     settings = load_config(asked.config, asked.overrides)
-    made = run_ingestion(asked.documents, settings, lab.resources, asked.rerun)
-    return replace(made, against=check(made, asked.baseline)) if asked.baseline else made
+    return run_ingestion(asked.documents, settings, lab.resources, asked.rerun)
 
 
 def describe(found: Ingestion) -> dict[str, Any]:
-    """Return the figures, what was skipped, and what the baseline says."""
+    """Return the figures, and what was skipped."""
     named = {"ingestion": found.id, "source": found.source, "pipeline": found.pipeline}
     skipped = [asdict(item) for item in found.skipped]
-    held = found.against
-    against = {"against": {**asdict(held), "fails": held.fails}} if held else {}
-    lists = {"skipped_files": skipped, "notes": found.notes}
-    return {**named, **found.figures(), **lists, **against}
+    return {**named, **found.figures(), "skipped_files": skipped, "notes": found.notes}
+
+
+def list_metrics(made: Ingestion) -> dict[str, float]:
+    """Return the figures of an ingestion by their names in MLflow, those that are not known out."""
+    found = {}
+    for key, value in made.figures().items():
+        for name, item in value.items() if isinstance(value, dict) else [("", value)]:
+            if item is not None:
+                found[metric_name(f"ingest/{key}.{name}" if name else f"ingest/{key}")] = item
+    return found
 
 
 STUDY = Study(
@@ -60,8 +59,7 @@ STUDY = Study(
     find,
     report,
     log=lambda found, files, _: log_result(
-        report(found), files, found.config, metrics=metrics(found)
+        report(found), files, found.config, metrics=list_metrics(found)
     ),
     describe=describe,
-    status=lambda found: 1 if found.against and found.against.fails else 0,
 )

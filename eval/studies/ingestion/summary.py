@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from assay.eval.runs.token_counts import RANGES, Bin, TokenCounts
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 
-Verdict = Literal["pass", "regression", "changed", "shown"]
 WORDS_PER_PAGE = 500
 ON_TARGET = (800, 1500)
 
@@ -83,42 +82,9 @@ class StageTime:
     cached: bool
 
 
-@dataclass(frozen=True, slots=True)
-class IngestionCheck:
-    """One figure of the baseline and of today; "shown" is judged by nothing."""
-
-    name: str
-    base: float | None
-    head: float | None
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class IngestionChecks:
-    """An ingestion against the baseline `base`, with the documents that explain the figures.
-
-    `gone` are no longer taken in; `empty` had chunks and have none; `recut` have as many words as
-    before and other chunks: the pipeline cuts them otherwise.
-    """
-
-    base: str
-    checks: tuple[IngestionCheck, ...]
-    gone: tuple[str, ...]
-    empty: tuple[str, ...]
-    recut: tuple[str, ...]
-
-    @property
-    def fails(self) -> bool:
-        """Whether something is worse that must not be."""
-        return any(item.verdict == "regression" for item in self.checks)
-
-
 @dataclass(frozen=True)
 class Ingestion(IngestReport):
-    """One ingestion: what became of the documents, of which source, by what and where.
-
-    It may be held `against` an earlier one.
-    """
+    """One ingestion: what became of the documents, of which source, by what and where."""
 
     documents: Sequence[DocumentFacts]
     id: str
@@ -128,7 +94,6 @@ class Ingestion(IngestReport):
     config: Mapping[str, Any]
     environment: Mapping[str, Any]
     skipped: Sequence[SkippedFile]
-    against: IngestionChecks | None = None
 
     @cached_property
     def tokens(self) -> TokenCounts:

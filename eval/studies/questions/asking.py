@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from assay.eval.collections.authoring.worksheet import trim
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.heading_spans import find_answer_end
+from assay.eval.collections.traits import split_words
 from assay.eval.llm.job import Ask, read_answer
 from assay.eval.studies.questions.drawing import Draw, Passage
 from assay.eval.studies.questions.prompts import (
@@ -19,7 +20,7 @@ from assay.eval.studies.questions.prompts import (
     ask_question,
     ask_recall,
 )
-from assay.eval.studies.questions.words import find_leak, measure_overlap, split_words
+from assay.eval.studies.questions.words import find_leak, measure_overlap
 from assay.retrievers.base import Chunk, Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 from assay.retrievers.language_models.base import Prompt

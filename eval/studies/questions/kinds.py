@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.check import NO_ANSWER
-from assay.eval.studies.questions.words import find_identifiers, split_words
+from assay.eval.collections.traits import split_words
+from assay.eval.studies.questions.words import find_identifiers
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 

@@ -13,9 +13,9 @@ from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
+from assay.eval.collections.traits import split_words
 from assay.eval.running.sources import is_bare
 from assay.eval.studies.questions.drawing import Passage
-from assay.eval.studies.questions.words import split_words
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.markdown import TEXT_SUFFIX
 from assay.retrievers.corpus.corpus import Corpus

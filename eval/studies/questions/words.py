@@ -3,12 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from assay.retrievers.base.folding import fold
-from assay.retrievers.base.scripts import HAN, KANA, THAI
+from assay.eval.collections.traits import split_words
 
 RUN = 3  # words in a row that are compared
-# Where no blanks stand between words each character counts as one.
-WORD = re.compile(rf"[{HAN}{KANA}{THAI}]|[^\W{HAN}{KANA}{THAI}]+(?:['’][^\W{HAN}{KANA}{THAI}]+)*")
 IDENTIFIER = re.compile(
     r"""
     §§?\s?\d[\w.()-]*\w\)?            # § 4.2(a)
@@ -49,11 +46,6 @@ LEAKS = {
     "ko": r"(?:본문|지문|위 글|이 (?:문서|글|단락))(?:에 따르면|에서)",
 }
 _LEAK = re.compile("|".join(f"(?:{pattern})" for pattern in LEAKS.values()), re.IGNORECASE)
-
-
-def split_words(text: str) -> list[str]:
-    """Return the words of `text` without differences of case and form."""
-    return WORD.findall(fold(text).text)
 
 
 def measure_overlap(question: str, passage: str) -> float:

@@ -1,43 +1,53 @@
 """What the Python API returns for a stored run: its figures as DataFrames."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.report.run_page.page import PAGE
-from assay.eval.runs.manifest import describe_order
-from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.report.blocks import Report
+from assay.eval.report.formats import count
+from assay.eval.report.result import StudyResult
+from assay.eval.report.run_page.page import PAGE, write
+from assay.eval.report.run_page.report import list_warnings, report
+from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline
 from assay.retrievers.base import AssayError
-from assay.retrievers.base.installation import has_pandas, need_pandas
+from assay.retrievers.base.installation import need_pandas
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from assay.eval.report.interval_bars import IntervalBar
 
+class RunResult(StudyResult[Summary]):
+    """A stored run. Its figures and its report are made when they are first asked for.
 
-@dataclass(frozen=True, repr=False)
-class RunResult:
-    """A stored run. Its tables are made when they are first asked for, and each only once.
+    `.tables` has `measures`, `by_type`, `unjudged`, `statuses`, `ceilings`, `latency`, `index` and
+    more, as far as there is something in them: those of the run's page.
 
     Attributes:
-        stored: The run as it is stored; all tables are made of it and of `summary`.
+        stored: The run as it is stored; all figures are made of it.
         names: The measures it is judged by, those of its config unless they are given.
 
     """
 
+    def __init__(self, stored: StoredRun, names: Sequence[str] = ()) -> None:
+        vars(self).update(stored=stored, names=tuple(names))  # it is frozen
+
     stored: StoredRun
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
 
     @cached_property
-    def summary(self) -> Summary:
+    def found(self) -> Summary:
         """The figures of the run as objects."""
         return summarise(self.stored, self.names or self.stored.measures)
+
+    @cached_property
+    def report(self) -> Report:
+        """What is said of the run."""
+        return report(self.found)
 
     @property
     def id(self) -> str:
@@ -64,42 +74,12 @@ class RunResult:
         """The resolved config."""
         return self.stored.manifest.config
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reader must know before believing the figures."""
-        manifest, n = self.stored.manifest, len(self.stored.queries)
-        found = [
-            f"degraded on {queries} of {n} queries: {line}"
-            for line, queries in manifest.degraded.items()
-        ]
-        if silent := describe_without_hits(self.stored):
-            found.insert(0, silent)
-        if order := describe_order(manifest.rising_scores):
-            found.append(order)
-        if manifest.sampled:
-            found.append(f"a sample: {n} of the collection's {manifest.collection.queries} queries")
-        return tuple(found)
-
-    @cached_property
-    def measures(self) -> "DataFrame":
-        """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
-        from assay.eval.report.frames import tabulate_estimates
-
-        return tabulate_estimates(self.summary.means, "measure", "mean")
-
     @cached_property
     def per_query(self) -> "DataFrame":
         """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
         from assay.eval.runs.summary.exports import frame_queries, tabulate_queries
 
-        return frame_queries(tabulate_queries(self.summary))
-
-    @cached_property
-    def latency(self) -> "DataFrame":
-        """By stage, `total` first: below `p50`, `p95` and `p99` each `ms`, `low` and `high`."""
-        from assay.eval.report.frames import tabulate_grid
-
-        return tabulate_grid(self.summary.latency, "stage", "ms")
+        return frame_queries(tabulate_queries(self.found))
 
     @cached_property
     def attribution(self) -> "DataFrame":
@@ -111,7 +91,7 @@ class RunResult:
         need_pandas()
         from pandas import DataFrame
 
-        attribution = self.summary.attribution
+        attribution = self.found.attribution
         rows = [
             {
                 "query_id": query,
@@ -130,29 +110,11 @@ class RunResult:
         leading = ["query_id", "item", "document", "grade", "status", "where"]
         return DataFrame(rows, columns=[*leading, *ranks, "text"]).astype(ranks)
 
-    @cached_property
-    def ceilings(self) -> "DataFrame":
-        """By step: what a perfect order of its candidates would score; `actual` at the end.
-
-        `candidates` is their mean number a query; below each measure are `mean`, `low`, `high`.
-        """
-        from assay.eval.report.frames import tabulate_grid
-
-        attribution = self.summary.attribution
-        grid = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}
-        table = tabulate_grid({**grid, "actual": attribution.reached}, "step", "mean")
-        counts = [ceiling.candidates for ceiling in attribution.ceilings]
-        hits = [len(ranking.hits) for ranking in self.stored.rankings.values()]
-        table.insert(0, ("candidates", ""), [*counts, sum(hits) / len(hits)])
-        return table
-
     @property
-    def report(self) -> Path:
+    def page(self) -> Path:
         """The page of the run, written where there is none yet."""
-        from assay.eval.report.run_page.page import write
-
         page = self.stored.folder / PAGE
-        return page if page.exists() else write(self.summary)
+        return page if page.exists() else write(self.found)
 
     def hits(self, query_id: str) -> "DataFrame":
         """Return what one query retrieved.
@@ -188,53 +150,10 @@ class RunResult:
         return DataFrame(columns, index=ranks).astype({"grade": "Int64"})
 
     def __repr__(self) -> str:
-        means = self.summary.means
+        means = self.found.means
         measure = choose_headline(means)
         mean = means[measure]
         figure = f"{mean.value:.3f} ({mean.low:.3f} … {mean.high:.3f}), n = {mean.n}"
-        told = f"; {len(self.warnings)} in .warnings" if self.warnings else ""
+        warned = len(list_warnings(self.found))
+        told = f"; {count(warned, 'warning')} in .verdict" if warned else ""
         return f"<{self.name} on {self.collection}: {measure} {figure}{told}>"
-
-    def _repr_html_(self) -> str | None:
-        if not has_pandas():
-            return None  # a notebook then shows the text
-        from assay.eval.report.frames import render
-        from assay.eval.report.interval_bars import draw_bars
-
-        table = self.measures.rename_axis(None)
-        bars = draw_bars(self._list_bars(), differences=False)
-        return render(self._conclude(), [*self.warnings, self.id], table, bars)
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the mean of each measure on 0 to 1 with its 95 % interval.
-
-        Args:
-            ax: Axes of matplotlib to draw into; by default those of a new figure.
-
-        Returns:
-            The axes.
-
-        Raises:
-            AssayError: matplotlib is not installed.
-
-        """
-        from assay.eval.report.interval_bars import plot_bars
-
-        title = f"{self.name} on {self.collection}"
-        label = "mean with 95 % interval"
-        return plot_bars(self._list_bars(), differences=False, title=title, label=label, ax=ax)
-
-    def _list_bars(self) -> "list[IntervalBar]":
-        from assay.eval.report.interval_bars import IntervalBar
-
-        means = self.summary.means.items()
-        return [IntervalBar(name, mean) for name, mean in means if 0 <= mean.value <= 1]
-
-    def _conclude(self) -> str:
-        """Return the headline measure in a sentence."""
-        measure = choose_headline(self.summary.means)
-        mean = self.summary.means[measure]
-        return (
-            f"{self.name} on {self.collection} (n = {mean.n}): {measure} {mean.value:.3f} "
-            f"(95 % interval {mean.low:.3f} to {mean.high:.3f})"
-        )

@@ -1,6 +1,5 @@
 """Where targets are measured: pipelines by name become runs, experiments and ingestions."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -66,16 +65,10 @@ class TargetLab:
         self._stored = stored
         self._again = rerun
         self._progress = progress
-        self._seconds: dict[str, float] = {}
         self.config = cache(self._read_config)
         self.collection = cache(lambda dataset: load(dataset, progress))
         self.run = cache(self._make_run)
         self.ingest = cache(self._ingest)
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """What each run and experiment of this call took, by what it is, the longest first."""
-        return dict(sorted(self._seconds.items(), key=lambda item: -item[1]))
 
     @contextmanager
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
@@ -112,10 +105,10 @@ class TargetLab:
         return EncoderSettings().build(make_resources()).encode_passages(texts)
 
     def remember(
-        self, what: str, asked: Any, dataset: str, make: Callable[[], MeasuredValue]
+        self, asked: Any, dataset: str, make: Callable[[], MeasuredValue]
     ) -> MeasuredValue:
         """Return what an experiment gave before, where nothing it depends on but the machine has
-        changed: `asked` as JSON values, the collection, and the code. `what` says what it is.
+        changed: `asked` as JSON values, the collection, and the code.
         """
         content = self.collection(dataset).digest
         key = digest(asked, content, environment.digest_code(), environment.packages())
@@ -126,15 +119,13 @@ class TargetLab:
                     return TypeAdapter(MeasuredValue).validate_json(path.read_bytes())
                 except (OSError, ValueError):
                     pass
-            with self._timing(what):
-                found = make()
+            found = make()
             write_atomically(path, encode_json(asdict(found)))
         return found
 
     def _make_run(self, pipeline: str, dataset: str) -> StoredRun:
         """Return the stored run of a pipeline, made where there is none."""
-        with self._timing(f"run of {pipeline} on {dataset}"):
-            run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
+        run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
         assert isinstance(run, StoredRun)
         return run
 
@@ -152,9 +143,3 @@ class TargetLab:
         named = PipelineReference(config=f"{pipeline}.yaml")
         reference = self._pipelines.get(pipeline, named)
         return str(self._configs / reference.config), [*reference.overrides, f"dataset={dataset}"]
-
-    @contextmanager
-    def _timing(self, what: str) -> Iterator[None]:
-        begin = time.monotonic()
-        yield
-        self._seconds[what] = time.monotonic() - begin

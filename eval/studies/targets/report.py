@@ -26,7 +26,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(((?:https?://)?[^)\s:]+)\)")
 PURPOSE = (
     "The criteria of the targets file, what was measured for each, and the verdict. A call of "
     "assay targets measures them again; targets.json has the runs, both values of each change, "
-    "where passages were lost, and the seconds."
+    "and where passages were lost."
 )
 RULE = (
     "Met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "

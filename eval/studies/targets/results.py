@@ -1,10 +1,8 @@
 """What was measured of the targets, as values that are stored and read again."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.studies.targets.limits import Level, Unit, Verdict, conclude
@@ -62,16 +60,11 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All targets measured by one call, with its time (ISO 8601) and machine.
-
-    `seconds` is what each run and experiment took, by what it is, the longest first: nearly
-    nothing where an equal call had made it before.
-    """
+    """All targets measured by one call, with its time (ISO 8601) and machine."""
 
     created: str
     environment: Mapping[str, Any]
     targets: tuple[TargetResult, ...]
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -91,8 +84,3 @@ class Results:
         """Return it as JSON values."""
         targets = [{**asdict(target), "verdict": target.verdict} for target in self.targets]
         return {"format": FORMAT, **asdict(self), "targets": targets}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Results":
-        """Return what `as_json` made the values of."""
-        return TypeAdapter(cls).validate_python(values)

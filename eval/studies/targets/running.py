@@ -1,15 +1,14 @@
 """Measuring the targets of a file, each for itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.eval.report.formats import amount
 from assay.eval.runs import environment
 from assay.eval.studies.targets.lab import TargetLab
 from assay.eval.studies.targets.limits import Limits
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
-from assay.eval.studies.targets.settings import Measurement, Target, check, choose, load_settings
+from assay.eval.studies.targets.settings import Measurement, check, choose, load_settings
 from assay.retrievers.base import AssayError, Progress
 
 # What a measured value does not depend on.
@@ -29,8 +28,6 @@ def measure_file(
     chosen = choose(settings, ids, path)
     lab = TargetLab(settings.pipelines, path.parent, kept, rerun, progress)
     check(settings, lab, path)
-    for line in describe_plan(chosen):
-        progress.say(line)
     measured = []
     for name, target in chosen.items():
         lines = []
@@ -42,9 +39,7 @@ def measure_file(
         wording = (target.criterion, target.as_written)
         measured.append(TargetResult(name, *wording, tuple(lines), target.remark))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    if lab.seconds:
-        progress.say(describe_seconds(lab.seconds))
-    return Results(now, environment.describe(), tuple(measured), lab.seconds)
+    return Results(now, environment.describe(), tuple(measured))
 
 
 def _measure(wanted: Measurement, lab: TargetLab) -> Line:
@@ -64,30 +59,4 @@ def _remember(wanted: Measurement, lab: TargetLab) -> MeasuredValue:
     """Return what an experiment gave before, where nothing it depends on has changed."""
     configs = [lab.config(name, wanted.dataset) for name in wanted.pipelines.values()]
     asked = [wanted.model_dump(exclude=NOT_MEASURED), configs]
-    return lab.remember(wanted.describe(), asked, wanted.dataset, lambda: wanted.find(lab))
-
-
-def describe_plan(targets: Mapping[str, Target]) -> Iterator[str]:
-    """Yield the plan in lines: how much there is to do, and the runs by collection."""
-    runs: dict[str, dict[str, None]] = {}
-    experiments = 0
-    for target in targets.values():
-        for measurement in target.measurements:
-            experiments += measurement.experiment
-            if not measurement.experiment:
-                there = runs.setdefault(measurement.dataset, {})
-                there.update(dict.fromkeys(measurement.pipelines.values()))
-    number = sum(map(len, runs.values()))
-    yield (
-        f"plan: {len(targets)} targets; pipelines, each run once on a collection: {number}; "
-        f"experiments: {experiments}"
-    )
-    for dataset, pipelines in runs.items():
-        yield f"  {dataset}: {', '.join(pipelines)}"
-
-
-def describe_seconds(seconds: Mapping[str, float]) -> str:
-    """Return in a line what all took together, and the longest three."""
-    longest = list(seconds.items())[:3]
-    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
-    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."
+    return lab.remember(asked, wanted.dataset, lambda: wanted.find(lab))

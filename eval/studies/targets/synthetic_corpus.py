@@ -17,7 +17,7 @@ from assay.retrievers.base import Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.settings import Resources
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

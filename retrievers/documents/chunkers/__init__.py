@@ -2,36 +2,29 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
-from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
-from assay.retrievers.documents.chunkers.document import DocumentChunker
-from assay.retrievers.documents.chunkers.fixed import FixedChunker
-from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
-from assay.retrievers.documents.chunkers.structure import SectionChunker, StructureChunker
+from assay.retrievers.documents.chunkers.structure import StructureChunker
 from assay.retrievers.settings.parts import Part
 
-_Own = Annotated[
-    StructureChunker
-    | SectionChunker
-    | FixedChunker
-    | CombineSplitChunker
-    | ParentChildChunker
-    | DocumentChunker,
-    Field(discriminator="type"),
-]
-AnyChunker = Annotated[Chunker, Part("assay.chunkers", Chunker, _Own)]
+CHUNKERS = Part(
+    "assay.chunkers",
+    Chunker,
+    __package__,
+    {
+        "structure": "structure:StructureChunker",
+        "sections": "structure:SectionChunker",
+        "fixed": "fixed:FixedChunker",
+        "combine_split": "combine_split:CombineSplitChunker",
+        "parent_child": "parent_child:ParentChildChunker",
+        "document": "document:DocumentChunker",
+    },
+)
+AnyChunker = Annotated[Chunker, CHUNKERS]
 
 __all__ = [
     "AnyChunker",
     "Chunker",
-    "CombineSplitChunker",
-    "DocumentChunker",
-    "FixedChunker",
-    "ParentChildChunker",
-    "SectionChunker",
     "StructureChunker",
     "is_intact",
     "rebuild",

@@ -21,9 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets, tables
 from assay.retrievers.documents.conversion.encodings import NotTextError, decode
-from assay.retrievers.documents.conversion.furniture import strip_surroundings
 
 if TYPE_CHECKING:
     from pdfminer.layout import LTChar
@@ -201,6 +199,9 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
 
 def _read(suffix: str, data: bytes) -> tuple[str, str, Sequence[str]]:
     """Return the Markdown of a file, its title, and notes on what is left out."""
+    from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets
+    from assay.retrievers.documents.conversion.furniture import strip_surroundings
+
     if suffix in WORKBOOKS:
         text, notes = sheets.read_workbook(data)
         return text, "", notes
@@ -220,6 +221,8 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     # fails, and take a broken document for a ZIP archive or for plain text.
     from markitdown import StreamInfo, converters
     from markitdown.converters import _html_converter, _markdownify
+
+    from assay.retrievers.documents.conversion import tables
 
     class Markdownify(_markdownify._CustomMarkdownify):
         """markitdown's writer of Markdown, for pages and what is made into pages first."""

@@ -26,10 +26,11 @@ _DIGITS = rf"\d+(?:\s?{_SUFFIX}\b|[A-Za-z]{{0,2}})"
 NUMBER = rf"{_DIGITS}(?:(?:[.:]|\s?{DASH}\s?){_DIGITS})*"
 # One sign or several. A search that fails at the first of them is not made again at each other.
 SIGNS = "(?<!§)§+"
-NAMES = tuple(FORMS.divisions)
+_DIVISIONS, _SECTIONS = FORMS.list_words("division"), FORMS.list_words("section")
+NAMES = tuple(_DIVISIONS)
 COMMON = frozenset(form.word for form in FORMS.forms if form.common)
 # The division that each abbreviation stands for.
-ABBREVIATED = {short: name for name, shorts in FORMS.divisions.items() for short in shorts}
+ABBREVIATED = {short: name for name, shorts in _DIVISIONS.items() for short in shorts}
 
 
 def write_pattern(words: Iterable[str], abbreviations: Iterable[str], stop: str = r"\.") -> str:
@@ -39,8 +40,8 @@ def write_pattern(words: Iterable[str], abbreviations: Iterable[str], stop: str 
     return rf"(?:{'|'.join((*longest_first, shortened))})"
 
 
-SECTION_WORDS = tuple(FORMS.sections)
-SECTION_SHORTS = tuple(short for shorts in FORMS.sections.values() for short in shorts)
+SECTION_WORDS = tuple(_SECTIONS)
+SECTION_SHORTS = tuple(short for shorts in _SECTIONS.values() for short in shorts)
 _SECTION = re.compile(
     rf"\s*(?:§+|sections\b|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
     rf"({NUMBER}{LABELS}|(?<=\s){WORD}|(?<=\s)(?-i:[IVXLC]+|[A-Z])(?=[.:,;)]|\s{DASH}|\s*$))"

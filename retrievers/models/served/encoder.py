@@ -2,18 +2,18 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
-from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_documents
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.base import EncodedPart, Encoder, Vectors
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.served.messages import clean, find_billed, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services import cost_meter as charges
@@ -37,7 +37,6 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
     dimensions_key: ClassVar[str] = "dimensions"  # of a body
     most_texts: ClassVar[int]  # that the service takes in one call
     most_tokens: ClassVar[int] = 100_000  # in one call, by estimate
-    most_tokens_together: ClassVar[int] = 0  # of a document whose texts are read together
 
     dimensions: int | None = Field(
         None, ge=1, description="of the vectors, where the model offers a choice"
@@ -61,48 +60,18 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         """The provider's and the model's."""
         return self.where
 
-    @property
-    def variety(self) -> Sequence[Any]:
-        """What else decides a passage's vector."""
-        return ()
-
-    @property
-    def told(self) -> Mapping[str, Any]:
-        """What is told of it beside what all have."""
-        return {}
-
-    @model_validator(mode="after")
-    def _batches_by_document(self) -> "ServedEncoderSettings":
-        if self.contextual and self.batch:
-            raise ValueError(
-                f"batch: {self.batch}; where a document's chunks are read together a call holds a"
-                " document: leave it out"
-            )
-        return self
-
     def open(self, resources: Resources) -> Encoder:
         """Return the encoder. The service is not asked before a text needs it."""
         return ServedEncoder(self, resources)
 
-    @property
-    def path(self) -> str:
-        """Where texts are posted to, below the address."""
-        return self.route
-
     def write(self, texts: Sequence[str], kind: Kind) -> Any:
-        """Return the body of a call: of texts of one document where these are read together."""
+        """Return the body of a call."""
         body = {"model": self.model, self.texts_key: texts, **self.say(kind)}
         return body | ({self.dimensions_key: self.dimensions} if self.dimensions else {})
 
     def say(self, kind: Kind) -> Mapping[str, Any]:
         """Return what else a body says of texts of a `kind`."""
         return {}
-
-    def unpack(self, rows: Vectors) -> Vectors:
-        """Return as vectors the rows that the service gives. Raises AssayError where they are not
-        what was asked for.
-        """
-        return rows
 
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
         """Return a row a text, and the tokens counted, None where the service does not tell.
@@ -118,7 +87,6 @@ class ServedEncoder(Encoder):
 
     def __init__(self, settings: ServedEncoderSettings, resources: Resources) -> None:
         self.prices = settings.prices
-        self.contextual = settings.contextual
         self._settings = settings
         self._service = Service(settings, resources)
         self._lock = threading.Lock()
@@ -129,7 +97,7 @@ class ServedEncoder(Encoder):
         """Digest of the address, the model, and all that is said of a passage."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.dimensions, given.passage_prefix]
-        return digest("served encoder", REVISION, *kept, given.truncate, *given.variety)
+        return digest("served encoder", REVISION, *kept, given.truncate)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text."""
@@ -142,7 +110,7 @@ class ServedEncoder(Encoder):
     def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         """Yield the batches as they come. After an error those under way are awaited, and come."""
         prepared = [self._prepare(text, self._settings.passage_prefix) for text in texts]
-        batches = self._cut(prepared, list_documents(texts))
+        batches = self._cut(prepared)
         failed: BaseException | None = None
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
             asking: dict[Future[EncodedPart], None] = {}
@@ -191,27 +159,27 @@ class ServedEncoder(Encoder):
             "truncate": given.truncate,
             "normalised": "here",
             "max_tokens": given.max_tokens or (listed and listed.window),
-            **given.told,
             **given.price_facts(),
         }
 
     def _prepare(self, text: str, prefix: str) -> str:
         return prefix + clean(text)
 
-    def _cut(
-        self, texts: Sequence[str], documents: Sequence[Sequence[int]]
-    ) -> Iterator[Sequence[int]]:
-        """Yield the positions of `texts` in batches that the service takes.
-
-        None holds texts of two documents where a document's are read together.
-        """
+    def _cut(self, texts: Sequence[str]) -> Iterator[Sequence[int]]:
+        """Yield the positions of `texts` in batches that the service takes."""
         given = self._settings
-        if not self.contextual:
-            most = min(given.batch or given.most_texts, given.most_texts)
-            yield from _fill(texts, range(len(texts)), most, given.most_tokens)
-            return
-        for document in documents:
-            yield from _fill(texts, document, given.most_texts, given.most_tokens_together)
+        most = min(given.batch or given.most_texts, given.most_texts)
+        batch: list[int] = []
+        tokens = 0
+        for i, text in enumerate(texts):
+            size = _estimate(text)
+            if batch and (len(batch) == most or tokens + size > given.most_tokens):
+                yield batch
+                batch, tokens = [], 0
+            batch.append(i)
+            tokens += size
+        if batch:
+            yield batch
 
     def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> EncodedPart:
         start = time.perf_counter()
@@ -232,7 +200,7 @@ class ServedEncoder(Encoder):
 
         most = sum(len(text.encode()) + MARKS for text in texts)
         try:
-            reply = self._service.post(given.path, given.write(texts, kind), most, read)
+            reply = self._service.post(given.route, given.write(texts, kind), most, read)
         except TooLongError as error:
             if len(texts) > 1:
                 middle = len(texts) // 2
@@ -240,7 +208,7 @@ class ServedEncoder(Encoder):
                 (first, some), (second, others) = halves
                 return np.concatenate([first, second]), some + others
             return self._ask([self._shorten(texts[0], error)], kind)
-        return self._check(given.unpack(reply.value)), reply.usage.prompt
+        return self._check(reply.value), reply.usage.prompt
 
     def _shorten(self, text: str, error: TooLongError) -> str:
         if not self._settings.truncate or len(text) < 2:
@@ -270,23 +238,6 @@ class ServedEncoder(Encoder):
             raise AssayError(f"{where}: gives a vector of zeros, which has no direction")
         unit: Vectors = (rows / lengths).astype(np.float32)
         return unit
-
-
-def _fill(
-    texts: Sequence[str], positions: Iterable[int], most: int, most_tokens: int
-) -> Iterator[list[int]]:
-    """Yield `positions`, in order, in batches of so many texts and tokens at most."""
-    batch: list[int] = []
-    tokens = 0
-    for i in positions:
-        size = _estimate(texts[i])
-        if batch and (len(batch) == most or tokens + size > most_tokens):
-            yield batch
-            batch, tokens = [], 0
-        batch.append(i)
-        tokens += size
-    if batch:
-        yield batch
 
 
 def _estimate(text: str) -> int:

@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
-from assay.retrievers.language_models.search_model import SearchModel
+from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.models.base import CrossEncoder
-from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
+from assay.retrievers.models.choice import CrossEncoderChoice
 from assay.retrievers.services import cost_meter as charges
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -34,10 +36,15 @@ QUESTION = (
 )
 
 
-class ListwiseSettings(OrderingSettings):
+class ListwiseSettings(SearchModelSettings, CrossEncoderChoice):
     """A language model that reads passages side by side and puts them in order."""
 
+    listwise: ClassVar[bool] = True
     type: Literal["llm"]
+    scores: Literal["probability"] = Field(
+        "probability", description="numbers between 0 and 1, which tell ranks and nothing else"
+    )
+    words: int = Field(300, ge=10, description="what is read of a passage, in words")
     window: int = Field(20, ge=2, le=100, description="passages that are read at once")
     step: int = Field(10, ge=1, description="by how many passages the window moves up")
 
@@ -69,14 +76,15 @@ class ListwiseSettings(OrderingSettings):
         return ListwiseReranker(self, self.open_model("listwise", most_tokens, resources))
 
 
-class ListwiseReranker(OrderingReranker):
+class ListwiseReranker(CrossEncoder):
     """Asks a language model for permutations. What an answer leaves out keeps its order."""
 
-    name: ClassVar[str] = "listwise"
+    listwise = True
 
     def __init__(self, settings: ListwiseSettings, model: SearchModel) -> None:
-        super().__init__(settings, model)
         self._settings = settings
+        self._model = model
+        self.prices = model.prices
 
     @property
     def identity(self) -> str:
@@ -93,7 +101,8 @@ class ListwiseReranker(OrderingReranker):
             prompt = self._write(query, [texts[i] for i in window])
             places = self._read(self._ask(prompt, len(window)), len(window))
             order[begin:end] = [window[place] for place in places]
-        return score_ranks(order)
+        ranks = {i: rank for rank, i in enumerate(order, start=1)}
+        return [1 - ranks[i] / (len(order) + 1) for i in range(len(order))]
 
     def expect(self, query: str, texts: Sequence[str]) -> Usage:
         """Return the usual number of tokens of all windows."""
@@ -106,10 +115,22 @@ class ListwiseReranker(OrderingReranker):
     def metadata(self) -> Mapping[str, Any]:
         """The model, the window, and the prices."""
         return {
-            **super().metadata(),
+            **self._model.metadata(),
+            "backend": "listwise",
+            "words": self._settings.words,
             "window": self._settings.window,
             "step": self._settings.step,
         }
+
+    def _ask(self, prompt: Prompt, passages: int) -> KeptAnswer:
+        """Return the answer. It is not kept: the stage keeps what comes of all answers."""
+        try:
+            return self._model.ask(prompt, rerun=True)
+        except TooLongError as error:
+            raise AssayError(
+                f"{self._model.model.name}: cannot read {passages} passages at once; allowed: a"
+                f" smaller window, fewer words; {error}"
+            ) from None
 
     def _read(self, answer: KeptAnswer, number: int) -> list[int]:
         places = read_permutation(answer.text, number)
@@ -120,7 +141,8 @@ class ListwiseReranker(OrderingReranker):
         return places + [i for i in range(number) if i not in places]
 
     def _write(self, query: str, texts: Sequence[str]) -> Prompt:
-        shown = (f"[{i}] {self._show(text)}" for i, text in enumerate(texts, start=1))
+        lines = (" ".join(text.split()[: self._settings.words]) for text in texts)
+        shown = (f"[{i}] {line}" for i, line in enumerate(lines, start=1))
         document = "\n\n".join([TASK.format(number=len(texts)), *shown, ""])
         return Prompt(document, QUESTION.format(number=len(texts), query=query))
 

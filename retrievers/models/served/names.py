@@ -16,13 +16,12 @@ OWNERS = {
     "voyage": "voyage",
     "voyageai": "voyage",
     "jina_ai": "jina",
-    "gemini": "gemini",
-    "google": "gemini",
+    "gemini": "openai",
     "tei": "tei",
 }
-SERVERS = frozenset({"azure", "ollama", "vllm", "infinity", "lm_studio", "tei"})
+SERVERS = frozenset({"azure", "gemini", "ollama", "vllm", "infinity", "lm_studio", "tei"})
 # Organisations that the hub has too, with models that run on this machine.
-ON_HUB = frozenset({"google", "openai", "voyageai"})
+ON_HUB = frozenset({"openai", "voyageai"})
 
 
 def explain_served(name: str, key: str) -> str:
@@ -37,6 +36,8 @@ def explain_served(name: str, key: str) -> str:
         provider, model = listed, model or name
     if provider is None:
         return ""
+    if provider == "tei" and key == "encoder":
+        provider = "openai"  # whose form its server speaks too
     given = f"model: {model}"
     if owner.casefold() in SERVERS:
         given = "url: …" if provider == "tei" else f"model: {model}, url: …"

@@ -9,7 +9,7 @@ from pydantic import Field
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import CrossEncoder
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice
 from assay.retrievers.models.served.messages import clean, find_billed, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services.errors import TooLongError

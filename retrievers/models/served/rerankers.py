@@ -9,12 +9,13 @@ from assay.retrievers.models.served.encoders import (
     ID,
     CohereEncoderSettings,
     JinaEncoderSettings,
-    TeiEncoderSettings,
     VoyageEncoderSettings,
 )
 from assay.retrievers.models.served.reranker import ServedRerankerSettings
 from assay.retrievers.models.served.service import Unit
 from assay.retrievers.settings.trust import ADDRESS
+
+TEI = "http://localhost:8080"
 
 
 class CohereRerankerSettings(ServedRerankerSettings):
@@ -60,13 +61,11 @@ class TeiRerankerSettings(ServedRerankerSettings):
     """A text-embeddings-inference server with a reranker."""
 
     provider: ClassVar[str] = "tei"
-    address: ClassVar[str] = TeiEncoderSettings.address
+    address: ClassVar[str] = TEI
     most_texts: ClassVar[int] = 32  # of a server as it is delivered
     type: Literal["tei"]
     model: str = Field("", description="for people: a server has one model")
-    url: Annotated[str, ADDRESS] = Field(
-        TeiEncoderSettings.address, description="address of the server"
-    )
+    url: Annotated[str, ADDRESS] = Field(TEI, description="address of the server")
 
     def write(self, query: str, texts: Sequence[str]) -> Any:
         """Ask for probabilities; long texts lose their ends."""

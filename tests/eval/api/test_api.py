@@ -80,22 +80,24 @@ def test_the_examples_of_the_page(monkeypatch, tmp_path):
 
 
 def test_tables_agree_with_the_run(few):
-    assert list(few.measures.columns) == ["mean", "low", "high", "n"]
-    for name, mean in few.summary.means.items():
-        assert few.measures.at[name, "mean"] == mean.value
+    columns = ["mean", "mean_low", "mean_high", "n", "standard", "meaning"]
+    assert list(few.tables["measures"].columns) == columns
+    for name, mean in few.found.means.items():
+        assert few.tables["measures"].at[name, "mean"] == mean.value
         assert few.per_query[name].mean() == pytest.approx(mean.value)
     kept = read_csv(
         few.stored.folder / "per_query.csv", index_col="query_id", dtype={"query_id": str}
     )
     assert list(kept.index) == list(few.per_query.index)
-    for name in few.summary.means:
+    for name in few.found.means:
         assert list(kept[name]) == pytest.approx(list(few.per_query[name]))
-    assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
-    totals = {status: n for status, n in few.summary.attribution.totals().items() if n}
+    latency = few.tables["latency"]
+    assert latency.at["total", "p95"] == few.found.latency["total"]["p95"].value
+    totals = {status: n for status, n in few.found.attribution.totals().items() if n}
     assert few.attribution["status"].value_counts().to_dict() == totals
-    reached = few.ceilings.loc["actual", ("nDCG@10", "mean")]
-    assert reached == few.measures.at["nDCG@10", "mean"]
-    assert few.report.read_text().startswith("<!doctype html>")
+    reached = few.tables["ceilings"].at["actual", "nDCG@10"]
+    assert reached == few.tables["measures"].at["nDCG@10", "mean"]
+    assert few.page.read_text().startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("key", ["collection", "documents"])
@@ -251,8 +253,8 @@ def test_html_escapes_what_comes_from_outside():
 
 def test_results_show_themselves(few):
     assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
-    assert few.id in few._repr_html_()
-    assert "a sample: 4 of" in few._repr_html_()
+    assert "25\xa0% of questions" in few._repr_html_()
+    assert "A sample: 4 of" in few._repr_html_()
     compared = compare(
         few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
     )

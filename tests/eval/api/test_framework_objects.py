@@ -36,7 +36,7 @@ def test_an_object_is_judged_as_by_its_path(kind):
     given = run(made, collection=COLLECTION, track=False)
     assert list_hits(given) == list_hits(by_path)
     assert list_hits(given)["q1"]
-    assert given.measures.equals(by_path.measures)
+    assert given.tables["measures"].equals(by_path.tables["measures"])
     assert given.name == type(made).__name__
     # What it holds is unknown, so that it is asked again.
     assert run(made, collection=COLLECTION, track=False).id != given.id

@@ -6,7 +6,7 @@ import pytest
 from samples.planned_runs import make_run
 from tools.processes import ROOT
 
-from assay.eval.cli.compare import print_comparison
+from assay.eval.cli.report import print_comparison
 from assay.eval.cli.run import print_summary
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.analysis import compare

@@ -21,9 +21,10 @@ from assay.eval.cluster.cluster import count_workers, tell_end
 from assay.eval.cluster.distribution import check, cut_by_tokens, distribute
 from assay.eval.cluster.worker import Fingerprint, HostRequirements, Worker, describe
 from assay.eval.configs.config import RunConfig
+from assay.eval.running.runner import PointTask
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.base import Encoder, Vectors
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources, Spread
@@ -249,4 +250,4 @@ def test_a_worker_of_another_kind_refuses(tmp_path, monkeypatch):
     seen = Fingerprint("other content", "")
     config = RunConfig.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))
     with pytest.raises(AssayError, match="collection mine: it holds other content there"):
-        Worker().score([config], [seen], None, "nDCG@10")
+        Worker().run([PointTask({}, config)], [seen], "nDCG@10", tmp_path)

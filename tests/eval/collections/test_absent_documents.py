@@ -4,7 +4,9 @@ import ir_measures
 import pytest
 
 from assay import run
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
 DOCUMENTS = {"d1": "apples", "d2": "bread", "d3": "cats"}
@@ -18,7 +20,8 @@ def test_they_count_as_trec_eval_counts_them():
     ranking = {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}
     wanted = [ir_measures.parse_measure(name) for name in ("nDCG@10", "R@10")]
     right = ir_measures.calc_aggregate(wanted, JUDGMENTS, ranking)
-    assert found.measures["mean"].to_list() == pytest.approx([right[name] for name in wanted])
+    means = found.tables["measures"]["mean"].to_list()
+    assert means == pytest.approx([right[name] for name in wanted])
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.collections import check, find_card, load
 from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from assay.eval.collections.digests import replace_block, seal
+from assay.eval.collections.loading import load
 from assay.eval.collections.problems import summarise
 from assay.retrievers.base import AssayError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections.card import Card, Download
+from assay.eval.collections.card import Card
 from assay.eval.collections.formats.registry import FORMATS
 
 PAGE = Path(__file__).parents[3] / "docs" / "collections.md"
@@ -35,7 +35,6 @@ def list_rows(model, but=None):
 ROWS = {
     "every card": list_rows(Card),
     **{name: list_rows(source.card_class, Card.model_fields) for name, source in FORMATS.items()},
-    "location": list_rows(Download),
 }
 
 

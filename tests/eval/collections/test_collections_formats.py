@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections import load
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.irds import IrdsCard, _make_document
 from assay.eval.collections.formats.rows import RowError, parse_json_row
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError, Context, Document, Passage
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.collections import load
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError, Context
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import find_title, read_headings

@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 
 SETS = (
     "anthropic_codebase",

@@ -4,7 +4,9 @@ import shutil
 
 from tools.processes import ROOT
 
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.eval.collections.permissions import find_allowed
 from scripts import filtered_queries
 

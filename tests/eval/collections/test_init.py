@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from samples.reference_documents import write_docx
 
 from assay.eval.cli.init import init
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.statistics.significance import detectable
 from assay.retrievers.base import AssayError
@@ -318,12 +320,10 @@ def test_another_output_and_name(here):
     result = run("my-docs", "--output", "made", "--name", "no")
     assert (result.exit_code, result.exception) == (0, None)
     assert sorted(path.name for path in (here / "made").iterdir()) == [
-        ".gitattributes",
         "dataset.yaml",
         "judgments.jsonl",
         "pipeline.yaml",
         "queries.jsonl",
-        "versions.jsonl",
     ]
     config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
     assert load(config["dataset"]).name == "no"
@@ -459,7 +459,7 @@ def test_copies_are_replaced_as_a_whole(here):
     assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
     assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
     hidden = {path.name for path in copies.parent.iterdir() if path.name.startswith(".")}
-    assert hidden == {".gitattributes"}
+    assert hidden == set()
 
 
 def test_copies_never_mix_with_other_files(here):

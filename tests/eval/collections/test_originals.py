@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.eval.cli.init import init
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from assay.eval.collections.living.sync import sync
+from assay.eval.collections.loading import load
 from assay.eval.configs.resources import make_resources
 from assay.eval.studies.questions.sources import open_documents
 from assay.retrievers.base import AssayError, Quiet

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.groups import (
     Group,
@@ -16,6 +17,7 @@ from assay.eval.collections.groups import (
     share_touched,
 )
 from assay.eval.collections.in_memory import make_collection
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
 

@@ -18,7 +18,7 @@ from assay.eval.configs.engine_settings import choose_engines, list_engines, rea
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
 from assay.eval.runs.environment import PACKAGES
-from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.formulas import ReciprocalRanks

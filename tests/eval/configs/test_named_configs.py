@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from assay.eval.api.studies import find
 from assay.eval.configs.config import load_config, make_config
 from assay.eval.configs.named_configs import find_config, is_config, list_configs
 from assay.eval.running.run_references import resolve
 from assay.eval.shipped import find_shipped
-from assay.eval.studies.comparison.running import compare_references
+from assay.eval.studies.comparison.study import STUDY
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 
@@ -71,11 +72,11 @@ def test_a_file_that_is_not_here_may_be_one_that_ships(given, elsewhere):
 
 
 def test_too_few_runs_are_refused_before_any_is_made(elsewhere):
-    for references in (["bm25"], ["bm25", "bm25"], []):
+    for references in (["bm25"], ["bm25", "bm25"]):
         with pytest.raises(AssayError, match="a comparison needs"):
-            compare_references(references, (), None, 0.05, Quiet())
+            find(STUDY, runs=references)
     with pytest.raises(AssayError, match="a measure other than Judged and Tokens"):
-        compare_references(["bm25", "hybrid"], (), ["Judged@10"], 0.05, Quiet())
+        find(STUDY, runs=["bm25", "hybrid"], measures=["Judged@10"])
     assert not list(elsewhere.iterdir())
 
 
@@ -88,7 +89,7 @@ def test_a_file_that_is_no_base_may_be_a_name(elsewhere):
 def test_a_run_that_is_not_there_may_be_a_config(elsewhere):
     for ask in (
         lambda: resolve("hybird", (), Quiet()),
-        lambda: compare_references(["hybird", "bm25"], (), None, 0.05, Quiet()),
+        lambda: find(STUDY, runs=["hybird", "bm25"]),
     ):
         with pytest.raises(AssayError, match=r"hybird: no such run in .*did you mean hybrid\?"):
             ask()

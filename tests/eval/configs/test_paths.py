@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections import find_card
 from assay.eval.collections.card_files import make_card
+from assay.eval.collections.catalog import find_card
 from assay.eval.collections.location import find_data, why_unavailable
 from assay.eval.configs.config import load_config, make_config
 from assay.eval.running.experiment import names_system
 from assay.eval.running.sources import open_source
 from assay.eval.runs.stored import find
-from assay.eval.studies.sweep.running import read_sweep
+from assay.eval.studies.tuning.sweep_running import read_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import locate
 from assay.retrievers.query.synonyms import WordNet

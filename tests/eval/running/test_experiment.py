@@ -12,10 +12,9 @@ from pandas import DataFrame
 from tools.processes import ROOT
 
 from assay import compare, load_runs, run, search
-from assay.eval.collections import load
 from assay.eval.collections.in_memory import make_collection
+from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.eval.runs import code_identity
 from assay.eval.runs.summary.exports import PER_QUERY, read_queries
 from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer
@@ -48,12 +47,6 @@ def places(tmp_path_factory):
 
 def answer(query, k):
     return [(id_, 1 / rank) for rank, id_ in enumerate(ANSWERS[query], start=1)][:k]
-
-
-def answer_elsewhere(query, k):
-    """As `answer`, by way of a file that may change."""
-    with Path("LICENSE").open():
-        return answer(query, k)
 
 
 class Lookup(Retriever):
@@ -100,7 +93,7 @@ def test_spans_are_judged_as_spans():
     result = run(found, collection=SPANS, track=False)
     assert list(result.per_query["Hit@1"]) == [1, 0]
     assert list(result.hits("q1")["chunk"]) == ["d1[4:15]", "d1[20:28]"]
-    assert load_runs(result.id)[0].measures.equals(result.measures)
+    assert load_runs(result.id)[0].tables["measures"].equals(result.tables["measures"])
 
 
 def test_what_a_query_says_is_no_formula_in_the_table():
@@ -139,28 +132,16 @@ def test_the_order_given_stands_and_the_first_of_the_same_places():
         read_answer({"d1": None})
 
 
-def test_a_function_is_measured_anew_unless_all_of_it_is_known():
-    first = run(answer, collection=HARBOUR, track=False)
-    facts = first.stored.manifest.facts["function"]
-    assert facts["name"] == "test_experiment.answer"
-    assert run(answer, collection=HARBOUR, track=False).id == first.id
-    before = code_identity.describe_code(answer)["identity"]
-    assert before == facts["identity"]
-    elsewhere = run(answer_elsewhere, collection=HARBOUR, track=False)
-    assert elsewhere.stored.manifest.facts["function"]["identity"] == "unknown"
-    assert run(answer_elsewhere, collection=HARBOUR, track=False).id != elsewhere.id
-
-
-def test_an_object_is_known_by_its_class_and_its_values():
-    first = run(Lookup(ANSWERS), collection=HARBOUR, track=False)
-    assert first.stored.manifest.facts["object"]["name"] == "test_experiment.Lookup"
-    assert run(Lookup(ANSWERS), collection=HARBOUR, track=False).id == first.id
-    other = Lookup({**ANSWERS, "dogs": ["d2"]})
-    assert run(other, collection=HARBOUR, track=False).id != first.id
-    kept = Lookup(ANSWERS)
-    kept.index(())
-    kept.extra = object()  # type: ignore[attr-defined]
-    assert code_identity.describe_code(kept)["identity"] == "unknown"
+@pytest.mark.parametrize(
+    ("what", "kind", "name"),
+    [(answer, "function", "answer"), (Lookup(ANSWERS), "object", "Lookup")],
+)
+def test_code_is_named_and_measured_anew(what, kind, name):
+    first = run(what, collection=HARBOUR, track=False)
+    facts = first.stored.manifest.facts[kind]
+    assert facts["name"] == f"test_experiment.{name}"
+    assert len(facts["source"]) == 64
+    assert run(what, collection=HARBOUR, track=False).id != first.id
 
 
 def test_configs_in_every_form_are_one_run():
@@ -184,7 +165,7 @@ def test_options_are_those_of_a_config():
         result = run(
             what, collection=made, name="mine", depth=1, limit=1, measures=["Hit@1"], track=False
         )
-        assert (result.name, list(result.measures.index)) == ("mine", ["Hit@1"])
+        assert (result.name, list(result.tables["measures"].index)) == ("mine", ["Hit@1"])
         assert result.config["dataset"] == "in-memory"
         assert result.stored.manifest.depth == len(result.stored.queries) == 1
 
@@ -281,7 +262,7 @@ def test_the_example_is_run_as_an_object():
     finally:
         sys.path.pop(0)
     result = run(WordOverlap(), collection=HARBOUR, track=False)
-    assert result.measures.at["Hit@1", "mean"] == 1
+    assert result.tables["measures"].at["Hit@1", "mean"] == 1
 
 
 PADDED = {
@@ -323,7 +304,7 @@ def test_a_number_that_is_written_with_a_fraction_is_recognised():
 def test_extra_queries_of_a_ranking_are_named(capsys):
     what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
     found = run(what, collection=PADDED, measures=["Hit@1"], track=False)
-    assert found.measures.loc["Hit@1", "mean"] == 0.5
+    assert found.tables["measures"].loc["Hit@1", "mean"] == 0.5
     assert 'passed over: there is no query "q9"' in capsys.readouterr().err
 
 

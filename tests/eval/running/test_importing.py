@@ -1,12 +1,10 @@
 """An import that is known is not read again, and any other is."""
 
 import json
-from pathlib import Path
 
 import pytest
 from tools.recording_progress import RecordingProgress
 
-from assay.eval.running import importing
 from assay.eval.running.importing import import_runs
 from assay.retrievers.base import AssayError
 
@@ -39,58 +37,15 @@ def take(folder, depth=2, ties="ranks", rerun=False):
     return list(runs), progress.lines
 
 
-def test_what_is_unchanged_is_told_without_reading_it(folder, monkeypatch):
-    made, said = take(folder)
-    assert [outcome.reused for outcome in made] == [False, False]
-    assert len(said) == 2
-    for name in ("read_run_file", "load"):
-        monkeypatch.setattr(importing, name, None)
-    rerun, said_again = take(folder)
-    assert [outcome.folder for outcome in rerun] == [outcome.folder for outcome in made]
-    assert all(outcome.reused for outcome in rerun)
-    assert said_again == said
-
-
-def append(name, text):
-    def change(folder: Path) -> None:
-        with (folder / name).open("a") as file:
-            file.write(text)
-
-    return change
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        append("qrels.tsv", "q\td2\t1\n"),
-        append("corpus.jsonl", '{"_id": "d3", "title": "", "text": "More."}\n'),
-        append("dataset.yaml", "drop_self_matches: true\n"),
-        append("run.trec", "other Q0 d1 1 1 a\n"),
-        lambda folder: next((folder / "reports").glob("a-*/manifest.json")).unlink(),
-    ],
-    ids=["judgments", "documents", "card", "run", "a run lost"],
-)
-def test_whatever_changes_has_it_read(folder, change, monkeypatch):
-    take(folder)
-    read: list[Path] = []
-    reading = importing.read_run_file
-    monkeypatch.setattr(
-        importing, "read_run_file", lambda path, ties: (read.append(path), reading(path, ties))[1]
-    )
-    change(folder)
-    take(folder)
-    assert len(read) == 1
-
-
 def test_other_ties_and_again_make_other_runs(folder):
     made = {outcome.folder for outcome in take(folder)[0]}
     for changed in (take(folder, ties="ids"), take(folder, rerun=True)):
         assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
 
 
-def test_what_is_wrong_is_told_as_before(folder):
-    take(folder)
-    append("run.trec", "q Q0 d1\n")(folder)
+def test_what_is_wrong_is_one_line(folder):
+    with (folder / "run.trec").open("a") as file:
+        file.write("q Q0 d1\n")
     with pytest.raises(AssayError, match=r"run\.trec:7: not 6 columns"):
         take(folder)
     (folder / "run.trec").unlink()

@@ -41,7 +41,7 @@ def resolve(legs, **values):
 def test_a_function_is_asked_for_as_many_hits_as_the_deepest_measure_looks_at():
     found = judge(give_all, measures=["Recall@130", "nDCG@10"])
     assert found.stored.manifest.depth == 130
-    assert found.measures.loc["Recall@130", "mean"] == 1
+    assert found.tables["measures"].loc["Recall@130", "mean"] == 1
 
 
 def test_a_depth_below_a_measure_that_is_named_is_refused():
@@ -87,10 +87,10 @@ def test_a_stored_run_that_nothing_was_cut_of_is_judged_in_any_measure():
 def test_rankings_that_all_end_at_one_length_are_told_of():
     hits = list(DOCUMENTS)[:50]
     rows = [{"qid": q, "docno": d, "score": -i} for q in ("q1", "q2") for i, d in enumerate(hits)]
-    told = judge(DataFrame(rows), measures=["Recall@100"]).summary.shallow
+    told = judge(DataFrame(rows), measures=["Recall@100"]).found.shallow
     assert told.startswith("No ranking has more than 50 hits, and Recall@100 looks at 100")
-    assert judge(DataFrame(rows), measures=["Recall@50"]).summary.shallow == ""
-    assert judge(DataFrame(rows[:-1]), measures=["Recall@100"]).summary.shallow == ""
+    assert judge(DataFrame(rows), measures=["Recall@50"]).found.shallow == ""
+    assert judge(DataFrame(rows[:-1]), measures=["Recall@100"]).found.shallow == ""
 
 
 def test_legs_that_end_before_a_measure_are_told_of():

@@ -3,19 +3,18 @@
 So it is with what is written beside it.
 """
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
-from samples.planned_runs import make_collection, make_run
+from samples.planned_runs import make_run
 
 from assay.eval.report.run_page import page as report
 from assay.eval.running import run_memo
 from assay.eval.running.cached_figures import FiguresCache
 from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.running.run import export_summary, write_report
-from assay.eval.running.run_memo import Memo, find_stored, of_point, of_stored
+from assay.eval.running.run_memo import Memo, of_stored
 from assay.eval.runs import environment
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import open_run
@@ -185,35 +184,3 @@ def test_a_stored_run_is_known_by_its_files(tmp_path, change):
     assert of_stored(run.folder, ["q0"]) != of_stored(run.folder, ["q1"]) != before
     change(run.folder)
     assert of_stored(run.folder) != before
-
-
-def test_a_point_is_known_by_what_ranks(monkeypatch):
-    config, small = {"retriever": {"type": "bm25"}, "measures": ["Hit@1"]}, make_collection(2)
-    point = of_point(config, small)
-    assert of_point({**config, "measures": ["MRR@10"], "description": "x"}, small) == point
-    assert of_point({**config, "retriever": {"type": "dense"}}, small) != point
-    assert of_point({**config, "limit": 3}, small) != point
-    assert of_point(config, make_collection(3)) != point
-    monkeypatch.setattr(run_memo, "RANKING_REVISION", 99)
-    assert of_point(config, small) != point
-
-
-def test_a_stored_run_stands_for_its_point_while_it_is_whole_and_of_this_code(
-    tmp_path, kept, monkeypatch
-):
-    folder = make_run(tmp_path, "run", [1, 2]).folder
-    reports, end = folder.parent, folder.name.rpartition("-")[2]
-    memo = Memo("point", kept)
-    memo.keep({run_memo._name_stored(): end.encode()})
-    assert find_stored(["point", "other"], kept, reports) == {"point"}
-    later = folder.rename(reports / f"later-{end}")
-    assert find_stored(["point"], kept, reports) == {"point"}, "made again at another time"
-    manifest = json.loads((later / MANIFEST).read_text())
-    (later / MANIFEST).write_text(json.dumps({**manifest, "degraded": {"a leg failed": 1}}))
-    assert find_stored(["point"], kept, reports) == set()
-    (later / MANIFEST).write_text(json.dumps(manifest))
-    with monkeypatch.context() as patch:
-        patch.setattr(environment, "digest_code", lambda *_: "other")
-        assert find_stored(["point"], kept, reports) == set()
-    (later / MANIFEST).unlink()
-    assert find_stored(["point"], kept, reports) == set()

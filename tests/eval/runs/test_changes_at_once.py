@@ -127,8 +127,7 @@ def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(target, 
     assert second.returncode == 0, errors
     check_whole(target, 3 if words is add_question else 2, 3)
     assert sorted(path.name for path in target.iterdir()) == [
-        ".gitattributes", "dataset.yaml", "judgments.jsonl", "pipeline.yaml", "queries.jsonl",
-        "versions.jsonl",
+        "dataset.yaml", "judgments.jsonl", "pipeline.yaml", "queries.jsonl",
     ]  # fmt: skip
 
 

@@ -78,9 +78,10 @@ def test_the_run_says_it(tmp_path):
     assert [item["step"] for item in figures["auc"]] == ["leg", "leg"]
     page = write(summary)
     text = page.read_text(encoding="utf-8")
-    assert "ROC curve of leg, best, area 0.688" in text
-    assert "this run: nothing for 25\u00a0% of the answered, 50\u00a0% of the unanswered" in text
-    assert "| leg, best | 0.688 |" in page.with_suffix(".md").read_text(encoding="utf-8")
+    assert "How well each score separates" in text
+    told = page.with_suffix(".md").read_text(encoding="utf-8")
+    assert "| leg, best | 0.688 (" in told
+    assert "| nothing returned, answered | 0.250 (" in told
 
 
 @pytest.mark.parametrize(("queries", "shares"), [([4, 5], 1), ([0, 1, 2, 3], None)])
@@ -92,4 +93,4 @@ def test_queries_of_one_kind(tmp_path, queries, shares):
     assert not any("Nothing answers" in line for line in summary.cautions)
     text = write(summary).read_text(encoding="utf-8")
     assert ("Queries that nothing answers" in text) == bool(found)
-    assert "ROC curve of" not in text
+    assert "How well each score separates" not in text

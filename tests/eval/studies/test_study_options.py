@@ -11,7 +11,7 @@ from tools.command_line import call
 import assay
 from assay.eval.cli.commands import COMMANDS
 from assay.eval.running.study import Argument, StudyOptions
-from assay.eval.studies.choice.options import ChoiceOptions
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
 from assay.retrievers.base import AssayError, Quiet
 
 STUDIES = {
@@ -192,7 +192,8 @@ def find_function(words):
 
 
 def test_every_study_is_in_the_tables():
-    assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys()
+    # What compares in Python takes systems and results, too.
+    assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys() - {"compare"}
 
 
 @pytest.mark.parametrize(("words", "given", "named"), ASKED)

@@ -36,8 +36,8 @@ def test_a_parity_is_a_run(tmp_path):
     metrics = run.data.metrics
     assert metrics["verdicts/identical/queries"] == 8
     assert {
-        "systems/native hybrid/nDCG_at_10", "systems/our RRF/Recall_at_20_low", "ratios/p95/ratio",
-        "differences/Hit_at_3/difference_high", "against/our hybrid/p", "index/qdrant-edge/seconds",
+        "systems/native hybrid/nDCG_at_10", "systems/our RRF/Recall_at_20_low",
+        "differences/Hit_at_3/difference_high",
     } <= metrics.keys()  # fmt: skip
     files = {file.path for file in client().list_artifacts(run.info.run_id)}
     assert files == {"parity.json", "report.html", "report.md", "summary.json"}

@@ -19,13 +19,15 @@ def test_a_run_is_read_back_whole(store, summary):
     assert (tracked.queries, tracked.sampled, tracked.degraded) == (3, False, False)
     result = RunResult(summary.run, tuple(summary.scores))
     assert tracked.finished == result.created
-    assert tracked.config["retriever.legs.0.type"] == "overlap"
-    assert_frame_equal(tracked.measures, result.measures.loc[["nDCG@10"]])
+    assert tracked.config["retriever.legs.words.type"] == "overlap"
+    means = result.tables["measures"].loc[["nDCG@10"], ["mean", "mean_low", "mean_high", "n"]]
+    assert_frame_equal(tracked.measures, means.set_axis(tracked.measures.columns, axis=1))
     assert_frame_equal(tracked.per_query, result.per_query)
-    total = result.latency.loc["total"]
+    total = result.found.latency["total"]
     for percentile, row in tracked.latency.iterrows():
-        assert list(row.dropna())[:-1] == list(total[percentile].dropna())
-        assert row["n"] == 3
+        told = total[percentile]
+        assert (row["ms"], row["n"]) == (told.value, 3)
+        assert list(row[["low"]].dropna()) == [end for end in [told.low] if end is not None]
     assert tracked.latency["high"].isna().all()
 
 

@@ -45,7 +45,9 @@ def to_words(measure):
     return re.sub(r"[('),=]+", "_", measure.replace("@", "_at_")).strip("_")
 
 
-KEYS = st.text(st.sampled_from("aP_@./ -é:(=2)',") | st.characters(), min_size=1, max_size=300)
+KEYS = st.text(
+    st.sampled_from("aP_@./ -é:(=2)',") | st.characters(codec="utf-8"), min_size=1, max_size=300
+)
 MEASURES = st.from_regex(WITH_PARAMETERS, fullmatch=True)
 ALIKE = [
     "AP(rel=2)", "AP_rel_2", "AP(rel='2')", "AP(rel=\u0662)", "AP(a='b',c='d')", "AP(a='b_c_d')",

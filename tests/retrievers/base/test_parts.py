@@ -187,7 +187,7 @@ HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
         (leg({**HEADINGS, "deep": 1}), "legs.mine.deep: unknown key; allowed: type, depth, class"),
         (leg({"type": "nix"}), "legs.mine.type: 'nix' is not one of: 'dense', "),
         (leg({"type": "nix"}), "'engine_keyword', 'python', 'mine'"),
-        (leg({"type": "dense", "encoder": {"type": "nix"}}), "'tei', 'python', 'mine'"),
+        (leg({"type": "dense", "encoder": {"type": "nix"}}), "'jina', 'python', 'mine'"),
         (leg({"type": "native_hybrid", "engine": {"type": "nix"}}), "'python', 'mine'"),
         ({"documents": {"chunker": {"type": "nix"}}}, "documents.chunker.type: 'nix' is not one"),
     ],

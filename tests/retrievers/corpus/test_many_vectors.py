@@ -161,7 +161,7 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(engine, resources, m
         encoded = corpus.encode(encoder := CachingEncoder(Drawing(), "drawing", resources))
         opened = TypeAdapter[Any](EngineSettings).validate_python(engine).build(resources)
         try:
-            identity = encoder.identify(corpus.passages)
+            identity = encoder.identity
             reports.append(opened.index(corpus.texts, encoded.vectors, identity))
             vector = encoder.encode_query("text 3")
             found.append([opened.dense(vector, 23), opened.keyword("text 3", 23)])

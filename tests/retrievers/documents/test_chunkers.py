@@ -8,16 +8,16 @@ import pytest
 
 from assay.retrievers.base import Context, Document, Passage
 from assay.retrievers.documents.chunkers import (
-    CombineSplitChunker,
-    DocumentChunker,
-    FixedChunker,
-    ParentChildChunker,
-    SectionChunker,
     StructureChunker,
     is_intact,
     rebuild,
     take_passages,
 )
+from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
+from assay.retrievers.documents.chunkers.document import DocumentChunker
+from assay.retrievers.documents.chunkers.fixed import FixedChunker
+from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
+from assay.retrievers.documents.chunkers.structure import SectionChunker
 from assay.retrievers.documents.contexts import contextualise
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.documents.tokens import TokenMap

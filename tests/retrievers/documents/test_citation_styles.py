@@ -2,10 +2,9 @@
 
 import pytest
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.documents.references.query_citations import read_mentions
 from assay.retrievers.documents.references.references import find_references
-from assay.retrievers.documents.structure.citation_styles import FORMS, read_forms
+from assay.retrievers.documents.structure.citation_styles import FORMS
 from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.documents.structure.structure import parse
 
@@ -93,25 +92,8 @@ def test_a_range_is_all_from_end_to_end(text, ids):
     assert [one.ids[0] for reading in meant for one in reading] == ids
 
 
-GOOD = "{word: byelaw, kind: section, examples: {Byelaw 3: sec_3}, others: [a byelaw]}"
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("{word: byelaw, kind: law, examples: {a: b}, others: [c]}", "kind: "),
-        ("{word: byelaw, kind: section, others: [c]}", "examples: "),
-        ("{word: 'By law', kind: section, examples: {a: b}, others: [c]}", "word: "),
-        (f"{GOOD}, {GOOD}", "byelaw: stands twice"),
-    ],
-)
-def test_wrong_entries_are_refused_in_one_line(tmp_path, entry, message):
-    file = tmp_path / "jurisdictions.yaml"
-    file.write_text(f"harbours: {{forms: [{GOOD}], suffixes: [bis]}}\n")
-    assert read_forms(file).sections == {"byelaw": ()}
-    file.write_text(f"harbours: {{forms: [{entry}]}}\n")
-    with pytest.raises(AssayError) as raised:
-        read_forms(file)
-    assert str(raised.value).startswith(f"{file}: ")
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
+def test_each_word_is_of_one_form():
+    words = [word for form in FORMS.forms for word in (form.word, *form.short)]
+    assert len(words) == len(set(words))
+    assert {form.kind for form in FORMS.forms} == {"section", "division"}
+    assert all(word.isascii() and word.islower() for word in words)

@@ -121,7 +121,7 @@ def test_every_cell_of_a_workbook_is_found_as_it_is_shown(rows):
         assert any(map(str.isalnum, cell)) <= bool(locator.find(cell)), cell
     table = read_table(text)
     assert len({len(row) for row in table}) <= 1
-    assert "NaN" not in text.replace("nan", "")
+    assert ("NaN" in text) <= any("NaN" in cell for cell in shown)
     assert "Unnamed" not in text
 
 

@@ -152,21 +152,6 @@ def test_fusion_keeps_every_candidate_once_and_orders_them(legs, fusion):
     assert fused == sorted(fused, key=lambda pair: (-pair[1], pair[0]))
 
 
-@given(ranked)
-def test_rrf_of_one_leg_keeps_its_order(leg):
-    fused = RrfSettings().fuse({"a": leg})
-    assert [position for position, _ in fused] == [position for position, _ in leg]
-
-
-@given(ranked, ranked)
-def test_rrf_does_not_depend_on_the_order_of_legs(one, other):
-    forth, back = (
-        RrfSettings().fuse({"a": one, "b": other}),
-        RrfSettings().fuse({"b": other, "a": one}),
-    )
-    assert forth == back
-
-
 @given(ranked, st.sampled_from(LINEAR))
 def test_linear_fusion_of_one_leg_keeps_its_order(leg, fusion):
     scores = dict(fusion.fuse({"a": leg}))

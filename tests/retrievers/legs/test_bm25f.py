@@ -1,6 +1,5 @@
 import math
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -182,16 +181,6 @@ def test_the_context_is_part_of_the_body(tmp_path):
     assert [position for position, _ in leg.search("whiskers", 5).candidates] == [0]
 
 
-def test_nothing_found(tmp_path):
-    for corpus in (Corpus(()), make_corpus("…", "( )")):
-        leg = make_leg(tmp_path, corpus)
-        assert leg.search("cat", 10).candidates == []
-    leg = make_leg(tmp_path, make_corpus("cat", "dog", "cat fish", "…"))
-    for query in ("", "  ", "zebra"):
-        assert leg.search(query, 10).candidates == []
-    assert [position for position, _ in leg.search("cat zebra", 1000).candidates] == [0, 2]
-
-
 def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     resources = Resources(Cache(tmp_path))
     document = Document("0.md", ABOUT + "cat")
@@ -216,23 +205,6 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     edited = Document("0.md", document.text.replace("tariff", "toll"))
     assert index(edited)[0] is False
     assert index(edited)[1] != fresh[1]
-
-
-def test_indexing_again_replaces(tmp_path):
-    leg = make_leg(tmp_path, make_corpus("cat", "dog", "bird"))
-    leg.index(make_corpus("dog", "fish", "fox"))
-    assert leg.search("cat", 5).candidates == []
-    assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
-    leg.index(Corpus(()))
-    assert leg.search("dog", 5).candidates == []
-
-
-def test_threads_agree(tmp_path):
-    texts = [f"word{number} cat{number % 7} dog{number % 3}" for number in range(300)]
-    leg = make_leg(tmp_path, make_corpus(*texts))
-    expected = [leg.search(text, 20).candidates for text in texts]
-    with ThreadPoolExecutor(4) as pool:
-        assert [r.candidates for r in pool.map(lambda t: leg.search(t, 20), texts)] == expected
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.code import find_code, name_language
+from assay.retrievers.documents.code import find_code
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.code import CodeLegSettings, read_entries
@@ -109,25 +108,11 @@ def test_blocks_of_admonitions_stand_in_order(parts):
     assert spans == sorted(spans)
 
 
-@pytest.mark.parametrize("text", ["```", "```\n```", "```py\n```", "`", "``` a"])
-def test_empty_code(text):
-    assert all(text[span.start : span.end] == "" for span in find_code(parse(text)))
-
-
 @given(st.text("`~ab \n>-", max_size=60))
 def test_code_stands_in_its_document(text):
     for span in find_code(parse(text)):
         assert 0 <= span.start <= span.end <= len(text)
         assert not span.inline or span.start < span.end
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [("py", "python"), ("Python", "python"), ("{.python", "python"), ("python,ignore", "python"),
-     ("c++", "cpp"), ("C#", "csharp"), ("objective-c", "objective-c"), ("…", ""), ("", "")],
-)  # fmt: skip
-def test_languages_have_one_name(written, name):
-    assert name_language(written) == name
 
 
 def test_a_name_is_found_exactly(tmp_path):
@@ -180,12 +165,6 @@ def test_chunks_without_code_never_appear(tmp_path):
     nothing = make_leg(tmp_path, make_corpus("run the tests", fenced("( )")))
     assert find(nothing, "run") == []
     assert find(make_leg(tmp_path, Corpus(())), "run") == []
-
-
-def test_blank_and_unknown_queries(tmp_path):
-    leg = make_leg(tmp_path, make_corpus("`run`"))
-    for query in ("", " \n", "( )", "zebra", "lang:python"):
-        assert find(leg, query) == []
 
 
 def test_a_query_may_name_a_language(tmp_path):
@@ -259,20 +238,3 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     assert index(corpus, depth=3) == (True, [0])
     assert index(corpus, languages=["python"]) == (False, [])
     assert index(make_corpus("`halt`", "`run`")) == (False, [1])
-
-
-def test_indexing_again_replaces(tmp_path):
-    leg = make_leg(tmp_path, make_corpus("`run`", "`stop`"))
-    leg.index(make_corpus("`go`", "`now`", "`stop`"))
-    assert (find(leg, "run"), find(leg, "stop")) == ([], [2])
-    leg.index(make_corpus("no code"))
-    assert find(leg, "stop") == []
-
-
-def test_threads_agree(tmp_path):
-    names = [f"getThing{number}" for number in range(200)]
-    leg = make_leg(tmp_path, make_corpus(*map(fenced, names)))
-    expected = [leg.search(name, 5).candidates for name in names]
-    assert [found[0][0] for found in expected] == list(range(200))
-    with ThreadPoolExecutor(4) as pool:
-        assert [r.candidates for r in pool.map(lambda n: leg.search(n, 5), names)] == expected

@@ -70,25 +70,6 @@ def test_reports_the_size_and_what_came_from_the_cache(leg, model_workshop):
     assert more.cached == ()
 
 
-@pytest.mark.parametrize("query", ["", "  \n"])
-def test_a_blank_query_finds_nothing(leg, query):
-    leg.index(Corpus(make_chunks(TEXTS)))
-    result = leg.search(query, 5)
-    assert result.candidates == []
-    assert list(result.milliseconds) == ["encode", "search"]
-
-
-def test_no_chunks_find_nothing(leg):
-    assert leg.index(Corpus([])).chunks == 0
-    assert leg.search("cats", 5).candidates == []
-
-
-def test_a_second_index_replaces_the_first(leg):
-    leg.index(Corpus(make_chunks(TEXTS)))
-    leg.index(Corpus(make_chunks(TEXTS[:1])))
-    assert [position for position, _ in leg.search("cats", 5).candidates] == [0]
-
-
 def test_facts_name_the_build(leg):
     facts = leg.metadata()
     assert facts["model"] == "bge-small-en-v1.5"

@@ -114,11 +114,6 @@ def test_alone_it_finds_nothing(tmp_path):
     assert empty.follow("any", 10, {}).candidates == []
 
 
-def test_depth_cuts_the_list(tmp_path):
-    leg = make_leg(tmp_path, make_corpus(SITE))
-    assert list(follow(leg, 0, 1, 3, depth=2)) == list(follow(leg, 0, 1, 3))[:2]
-
-
 @given(st.permutations(range(6)), st.integers(1, 6), st.integers(1, 2))
 def test_only_what_the_seeds_point_at_is_found(tmp_path_factory, order, seeds, hops):
     corpus = make_corpus(SITE)
@@ -147,12 +142,6 @@ def test_edges_are_cached_by_what_they_depend_on(tmp_path):
     assert index(SITE | {"a.md": "Start, see [[c]].\n\nMore."}) == (
         False, {4: pytest.approx(FIRST)}
     )  # fmt: skip
-
-
-def test_indexing_again_replaces(tmp_path):
-    leg = make_leg(tmp_path, make_corpus(SITE))
-    leg.index(make_corpus({"a.md": "No links."}))
-    assert follow(leg, 0) == {}
 
 
 def make_pipeline(**legs):

@@ -3,7 +3,6 @@ import math
 import re
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -211,21 +210,6 @@ def test_the_index_is_cached_by_what_it_depends_on(folder):
     for change in ({"k1": 1.0}, {"analyzer": "plain"}, {"variant": "okapi"}):
         assert index(texts, **change)[0] is False
     assert index([*texts, "four"])[0] is False
-
-
-def test_indexing_again_replaces(folder):
-    leg = make_leg(folder, ["cat", "dog", "bird"])
-    leg.index(Corpus(make_chunks(["dog", "fish", "fox"])))
-    assert leg.search("cat", 5).candidates == []
-    assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
-
-
-def test_threads_agree(folder):
-    texts = real_texts()
-    leg = make_leg(folder, texts)
-    expected = [leg.search(text, 20).candidates for text in texts]
-    with ThreadPoolExecutor(4) as pool:
-        assert [r.candidates for r in pool.map(lambda t: leg.search(t, 20), texts)] == expected
 
 
 def test_facts_name_the_libraries(folder):

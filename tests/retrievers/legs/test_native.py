@@ -4,7 +4,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -115,17 +114,6 @@ def test_recall_is_measured_where_search_is_approximate(cache):
     leg.close()
 
 
-def test_nothing_found(tmp_path):
-    _, leg = make_leg(tmp_path, [])
-    assert leg.search("cat", 5).candidates == []
-    _, leg = make_leg(tmp_path, ["cat", "dog"])
-    assert leg.search(" \n", 5).candidates == []
-    result = leg.search("cat", 1000)
-    assert [position for position, _ in result.candidates] == [0, 1]
-    assert list(result.milliseconds) == ["encode", "search"]
-    leg.close()
-
-
 def test_the_shard_is_cached_and_its_copy_removed(tmp_path, monkeypatch):
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
@@ -148,15 +136,6 @@ def test_the_shard_is_cached_and_its_copy_removed(tmp_path, monkeypatch):
     assert index(k=2, depth={"dense": 3}) == ("embed", "engine")
     assert index(bm25={"k1": 2.0}) == ("embed",)
     assert list((tmp_path / "copies").iterdir()) == []
-
-
-def test_threads_agree(cache):
-    _, leg = make_leg(cache, real_texts())
-    expected = [leg.search(query, 50).candidates for query in QUERIES]
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda query: leg.search(query, 50), QUERIES * 25))
-    assert [result.candidates for result in results] == expected * 25
-    leg.close()
 
 
 def test_two_processes_at_once_agree(tmp_path):

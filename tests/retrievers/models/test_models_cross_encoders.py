@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from pydantic import TypeAdapter
 
@@ -23,14 +21,6 @@ def test_the_answer_comes_first(model_workshop):
     assert scores[3] > 8.2
 
 
-def test_a_score_does_not_depend_on_the_other_texts(model_workshop):
-    texts = [*OTHERS, ANSWER, ANSWER * 20]
-    together = CrossEncoderSettings().build(model_workshop).score(QUERY, texts)
-    alone = CrossEncoderSettings().build(replace(model_workshop, threads=1))
-    assert [alone.score(QUERY, [text])[0] for text in texts] == together
-    assert alone.score(QUERY, texts[::-1]) == together[::-1]
-
-
 def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop):
     capped = CrossEncoderSettings(max_tokens=40).build(model_workshop)
     full = CrossEncoderSettings().build(model_workshop)
@@ -39,10 +29,6 @@ def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop):
     assert capped.score(QUERY, [long]) == capped.score(QUERY, [long + " and more"])
     assert capped.score(QUERY, [long]) != capped.score(QUERY + "?", [long])
     assert capped.score(QUERY, [ANSWER]) == full.score(QUERY, [ANSWER])
-
-
-def test_no_texts_give_no_scores(model_workshop):
-    assert CrossEncoderSettings().build(model_workshop).score(QUERY, []) == []
 
 
 def test_a_name_alone_stands_for_the_settings():

@@ -4,7 +4,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.settings import Resources
-from assay.retrievers.store.cache import Cache
 
 PASSAGES = [
     "Cats are small carnivorous mammals that people keep as pets.",
@@ -70,16 +67,6 @@ def test_a_query_is_nearest_to_its_passage(name, model_workshop):
         assert int(np.argmax(vectors @ vector)) == wanted
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop):
-    many = EncoderSettings().build(model_workshop).encode_passages(PASSAGES)
-    for number, text in enumerate(PASSAGES):
-        alone = Resources(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
-        (alone.cache.root / "models").symlink_to(model_workshop.cache.root / "models")
-        assert np.array_equal(
-            EncoderSettings().build(alone).encode_passages([text])[0], many[number]
-        )
-
-
 def test_the_query_prefix_changes_queries_only(model_workshop):
     own = EncoderSettings().build(model_workshop)
     none = EncoderSettings(query_prefix="").build(model_workshop)
@@ -119,10 +106,6 @@ def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop):
     assert encoder.encode(["c", "a"]).fresh == 0
 
 
-def test_no_texts_give_no_rows(model_workshop):
-    assert EncoderSettings().build(model_workshop).encode_passages([]).shape == (0, 0)
-
-
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -133,16 +116,6 @@ def test_the_cache_changes_no_vector(model_workshop, texts):
     assert len(vectors) == len(texts)
     for text, row in zip(texts, vectors, strict=True):
         assert np.array_equal(encoder.encode_passages([text])[0], row)
-
-
-def test_many_threads_share_an_encoder(model_workshop):
-    encoder = EncoderSettings().build(model_workshop)
-    texts = [f"text {number}" for number in range(20)]
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: encoder.encode_passages(texts), range(4)))
-        queries = list(pool.map(lambda _: encoder.encode_query("a query"), range(8)))
-    assert all(np.array_equal(result, results[0]) for result in results)
-    assert all(np.array_equal(query, queries[0]) for query in queries)
 
 
 def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop):

@@ -41,12 +41,6 @@ def test_the_fp32_and_the_int8_build_agree(model_workshop):
     assert fp32.metadata()["build"] == "fp32, upstream weights"
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop, folder):
-    many = EncoderSettings(model=NAME, backend="st").build(model_workshop).encode_passages(PASSAGES)
-    other = EncoderSettings(model=str(folder), backend="st").build(model_workshop)
-    assert np.array_equal(other.encode_passages(PASSAGES[1:2])[0], many[1])
-
-
 def test_a_local_folder_and_prefixes(model_workshop, folder):
     own = EncoderSettings(model=str(folder)).build(model_workshop)
     prefixed = EncoderSettings(model=str(folder), query_prefix="query: ", passage_prefix="p: ")

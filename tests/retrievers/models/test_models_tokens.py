@@ -84,11 +84,6 @@ def test_the_default_counts_as_every_pinned_model_does(tokenizer, name):
     assert [other.offsets(text) for text in texts] == [tokenizer.offsets(text) for text in texts]
 
 
-def test_an_unknown_name_is_refused():
-    with pytest.raises(AssayError, match=r"tokenizer nix: unknown; allowed: bert-base-uncased"):
-        Tokenizer("nix", Resources(Cache(default_root())))
-
-
 def test_a_pattern_that_gives_up_and_a_damaged_file_are_told(tmp_path):
     resources = Resources(Cache(default_root()))
     file = tmp_path / "tokenizer.json"

@@ -27,7 +27,7 @@ from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import validate
 
-PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
+PROVIDERS = ("openai", "cohere", "voyage", "jina")
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 
 
@@ -45,13 +45,11 @@ def test_rows_keep_their_order_and_kinds_are_told_apart(provider, serve, resourc
     assert np.allclose(encoder.encode_query("fox"), unit("fox", 8), atol=1e-6)
     assert len(server.calls) == 4
     kinds = [find_kind(call.body) for call in server.calls]
-    assert len(set(kinds)) == (1 if provider in ("openai", "tei") else 2)
+    assert len(set(kinds)) == (1 if provider == "openai" else 2)
 
 
 def find_kind(body):
-    first = body["requests"][0] if "requests" in body else body
-    keys = ("input_type", "task", "taskType")
-    return next((first[key] for key in keys if key in first), None)
+    return next((body[key] for key in ("input_type", "task") if key in body), None)
 
 
 def test_prefixes_are_put_before(serve, resources):
@@ -243,7 +241,7 @@ def test_calls_run_side_by_side_and_no_more_than_allowed(serve, resources):
     assert server.most_at_once == 3
 
 
-@pytest.mark.parametrize("provider", ["openai", "cohere", "voyage", "jina", "tei"])
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_oversize_text_loses_its_end_or_is_refused(provider, serve, resources):
     server = serve()
     long = " ".join(f"word{i}" for i in range(LONGEST * 2))
@@ -328,7 +326,7 @@ def test_batches_change_no_vector(serve, resources):
     [
         ("openai/text-embedding-3-small", "{type: openai, model: text-embedding-3-small}"),
         ("text-embedding-3-large", "{type: openai, model: text-embedding-3-large}"),
-        ("tei:http://localhost:80", "{type: tei, url: …}"),
+        ("tei:http://localhost:80", "{type: openai, model: http://localhost:80, url: …}"),
         ("ollama/nomic-embed-text", "{type: openai, model: nomic-embed-text, url: …}"),
     ],
 )
@@ -339,7 +337,14 @@ def test_a_served_model_as_a_bare_name_is_told_how_to_be_named(name, named):
 
 
 def test_an_address_with_a_password_is_refused_and_not_repeated():
-    values = {"legs": {"d": {"type": "dense", "encoder": {"type": "tei", "url": "http://u:pw@h"}}}}
+    values = {
+        "legs": {
+            "d": {
+                "type": "dense",
+                "encoder": {"type": "openai", "model": "m", "url": "http://u:pw@h"},
+            }
+        }
+    }
     with pytest.raises(AssayError, match="without user, password") as caught:
         validate(PipelineSettings, values, "my.yaml")
     assert "pw" not in str(caught.value).replace("password", "")

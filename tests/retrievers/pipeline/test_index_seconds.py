@@ -6,7 +6,7 @@ import pytest
 from tools.processes import ROOT
 
 from assay.eval.configs.config import load_config
-from assay.eval.report.run_page.indexing import index_rows
+from assay.eval.report.run_page.indexing import tabulate_index
 from assay.retrievers.base import Document, Passage
 from assay.retrievers.models.vector_cache import SECONDS_KIND
 from assay.retrievers.settings import Resources
@@ -77,5 +77,6 @@ def test_seconds_that_were_not_kept_are_not_made_up(fresh):
     report = index(fresh, config)
     assert "dense.embed" in report.cached
     assert "dense.embed" not in report.seconds
-    rows = {row.name: row for row in index_rows(report)}
-    assert (rows["dense.embed"].seconds, rows["dense.embed"].cached) == ("not kept", True)
+    table = next(tabulate_index(report))
+    told = {row: [column.print(row)[0] for column in table.columns] for row in table.rows}
+    assert told["dense.embed"] == ["dense.embed", "–", "yes"]

@@ -89,11 +89,6 @@ def test_the_commonest_completions_come_first_one_of_a_stem(resources):
     assert step.apply(LegQuery("depr")).request.ask("keyword") == "depr deprecated depreciation"
 
 
-@pytest.mark.parametrize("query", ["", " \n", "?!", "the of and"])
-def test_nothing_to_expand(resources, query):
-    assert make(resources).apply(LegQuery(query)).request == LegQuery(query)
-
-
 def test_a_keyword_leg_finds_by_the_added_term(resources):
     found = {}
     for legs in (["semantic"], ["keyword"]):

@@ -14,7 +14,7 @@ from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
+from assay.retrievers.query.filter import FilterSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -147,14 +147,6 @@ def test_allows_no_more_than_a_step_before():
     step.index(corpus)
     assert step.apply(LegQuery("x")).request.allowed == {0, 1}
     assert step.apply(LegQuery("x", allowed=frozenset({1, 7}))).request.allowed == {1}
-
-
-@given(st.text(st.sampled_from('author:kim"tag :after/*\u212b\n[')))
-def test_no_query_is_an_error(text):
-    stripped = strip_conditions(text)
-    for condition in find_conditions(text):
-        assert condition.values
-    assert len(stripped) <= len(text)
 
 
 def test_refuses_what_is_no_date():

@@ -220,10 +220,6 @@ def test_the_model_reads_what_expansion_added():
     assert model.asked == ["auth authentication login", "auth"]
 
 
-def test_no_hits_give_no_hits():
-    assert rerank(Table({}), 5).apply("q", []).hits == []
-
-
 def test_the_default_model_puts_the_answer_first(model_workshop):
     settings = RerankSettings.model_validate({"type": "rerank", "model": "ms-marco-MiniLM-L-12-v2"})
     stage = settings.build(model_workshop)

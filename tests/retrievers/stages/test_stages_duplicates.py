@@ -210,8 +210,3 @@ def test_no_two_that_are_kept_are_alike(seed, threshold):
     for row in range(8):
         above = [other for other in kept if other < row]
         assert (row in kept) == all(similarity[row, other] < threshold for other in above)
-
-
-def test_empty_lists_stay_empty(angles):
-    for stage in (ContentHash(), Semantic(angles, 0.85), make_mmr(angles)):
-        assert apply(stage, []).hits == []

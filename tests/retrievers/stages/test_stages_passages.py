@@ -194,12 +194,6 @@ def test_what_is_listed_is_not_repeated_but_may_move_up():
     assert result.hits[1].legs
 
 
-def test_neighbours_stand_behind_all_pinned_hits():
-    result = expand([4, 8, 5, 1], pinned=3, top=2)
-    assert places(result) == [4, 8, 5, 3, 7, 9, 1]
-    assert result.counts == {"in": 4, "out": 7, "expanded": 1, "added": 3, "moved": 0}
-
-
 @pytest.mark.parametrize(
     ("query", "scores", "settings", "expanded"),
     [

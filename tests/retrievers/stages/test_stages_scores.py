@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from samples.ranked_lists import apply, descends, ids, make_chunk, make_corpus, make_hits
+from samples.ranked_lists import apply, ids, make_chunk, make_corpus, make_hits
 from tools.part_settings import read_settings
 
 from assay.retrievers.base import Document, Hit, LegRank
@@ -78,27 +78,10 @@ def test_recency_lifts_a_negative_cosine_too():
     assert [hit.score for hit in hits] == [pytest.approx(-0.5 / 1.2), -0.6]
 
 
-def test_recency_leaves_pinned_hits_first_at_their_scores():
-    stage, hits = rank_dated(["2024-01-01", "", "2024-03-31"], [2.0, 1.9, 1.85])
-    named = [replace(hit, score=score) for hit, score in zip(hits, (1.85, 2, 1.9), strict=True)]
-    assert ids(named) == ["cd2", "cd0", "cd1"]
-    pinned = [replace(hit, pinned=True) for hit in named[1:]]
-    result = stage.apply("q", [*pinned, named[0]]).hits
-    assert ids(result) == ["cd0", "cd1", "cd2"]
-    assert [hit.score for hit in result] == [2.0, 1.9, math.nextafter(1.9, 0)]
-
-
 def test_recency_without_dates_changes_nothing():
     stage, hits = rank_dated(["", "soon"], [2, 1])
     assert ids(hits) == ["cd0", "cd1"]
     assert stage.metadata() == {"today": None}
-
-
-@given(scores=st.lists(st.floats(-10, 10), min_size=7, max_size=7))
-def test_recency_keeps_all_hits_in_order_of_score(scores):
-    _, hits = rank_dated(DATES, sorted(scores, reverse=True))
-    assert descends(hits)
-    assert len(hits) == 7
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from assay.retrievers.documents import preparation
 from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments
 from assay.retrievers.documents.chunkers import Chunker
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.models.base import list_documents
 from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
@@ -52,8 +51,6 @@ def assert_same(held, shelved):
     assert other.digest == one.digest
     assert other.positions == one.positions
     assert {name: list(i) for name, i in other.by_document.items()} == one.by_document
-    known = {tuple(i) for i in list_documents(other.passages)}
-    assert known == {tuple(i) for i in list_documents(one.passages)}
 
 
 @given(st.lists(st.text("a", max_size=4)), st.integers(1, 9))

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
 import pytest
@@ -182,14 +181,6 @@ def test_the_memo_stays_small(monkeypatch):
     assert analyzer.analyze(text) == analyzer.analyze(text)
     assert len(analyzer._memo) <= 10  # type: ignore[attr-defined]
     assert max(map(len, analyzer._memo)) < 100  # type: ignore[attr-defined]
-
-
-def test_threads_agree():
-    texts = [f"running{number} statutes parse_json{number} studies" for number in range(2000)]
-    expected = [ENGLISH.analyze(text) for text in texts]
-    fresh = make("english")
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(fresh.analyze, texts)) == expected
 
 
 WITHOUT_ACCENTS = [

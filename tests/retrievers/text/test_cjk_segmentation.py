@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from tools.recording_progress import RecordingProgress
 
-from assay.eval.collections import load
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.base.scripts import find_unspaced
 from assay.retrievers.corpus.corpus import Corpus

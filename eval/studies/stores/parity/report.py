@@ -10,16 +10,8 @@ from assay.eval.report.blocks import Block, Cell, Column, Facts, Plot, Prose, Re
 from assay.eval.report.formats import count
 from assay.eval.running.search_space import describe
 from assay.eval.studies.comparison.differences import SYMMETRY, Difference
-from assay.eval.studies.stores.engines.engine_bench import PERCENTILES
-from assay.eval.studies.stores.parity.quality import (
-    BETTER,
-    HYBRID,
-    MEASURE,
-    MEASURES,
-    NATIVE,
-    OURS,
-)
 from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.running import MEASURES, NATIVE, OURS
 from assay.eval.studies.stores.parity.verdicts import Example, ListPosition
 
 NAMES: Mapping[str, str] = {
@@ -27,35 +19,23 @@ NAMES: Mapping[str, str] = {
     "keyword": "keyword list alone",
     NATIVE: "native hybrid",
     OURS: "our RRF",
-    HYBRID: "our hybrid",
 }
-AGAINST: Mapping[str, str] = {HYBRID: "our hybrid", OURS: "our RRF", BETTER: "the better list"}
 VERDICTS = (
     "Identical: the same passages in the same order, scores equal but for rounding. Ties: the same "
     "but for the order of equal scores, in the fused list or within one of the two."
 )
 SYSTEMS = (
-    "All of the same two lists: our RRF is reciprocal rank fusion (k = 60, ranks from 1), our "
-    "hybrid fuses them as configs/hybrid.yaml does."
+    "All of the same two lists: our RRF is reciprocal rank fusion (k = 60, ranks from 1). "
+    "`assay compare` of a config with native_hybrid and others has their times and more."
 )
 DIFFERENCES = (
     "Paired by query. p adjusted for the {n} measures together, for all of which the intervals "
     "hold at once. The band marks the smallest detectable difference."
 )
-BASES = (
-    "The better list is the one that scored higher on these very queries. p adjusted for these two "
-    "and our RRF together, for all of which the intervals hold at once."
-)
-RATIOS = (
-    "Native and ours were timed interleaved in one process, and so were the two lists; encoding of "
-    "the query is the same for all and left out."
-)
-INDEX = "Seconds are those of the work itself, also where its result came from the cache."
 METHOD = (
     "The engine returned its dense list, its keyword list and its own hybrid list of every query; "
     "the first two were fused by the engine's stated formula. All engines are given the same "
-    "vectors, of {encoder}. Intervals at 95 %: Student's over queries for means, exact for "
-    "latencies, paired bootstraps for their ratios."
+    "vectors, of {encoder}. Intervals at 95 %: Student's over queries."
 )
 
 Named = tuple[str, Difference]  # by the name of its row
@@ -70,14 +50,14 @@ def report(parity: Parity) -> Report:
         title=f"Parity of {parity.label} on {parity.collection}",
         subject=(
             count(parity.queries, "query", "queries"),
-            count(parity.index.texts, "passage"),
+            count(parity.passages, "passage"),
             parity.created,
             f"version {parity.meaning['version']}",
         ),
         verdict=[
             f"{parity.verdict}: {describe_verdict(parity)}",
             f"formula: {parity.meaning['formula']}",
-            f"native hybrid, {MEASURE} {_describe_quality(parity)}",
+            f"native hybrid, {MEASURES[0]} beside our RRF: {parity.differences[0].verdict}",
             parity.claims.sentence,
         ],
         warnings=[
@@ -102,47 +82,13 @@ def describe_verdict(parity: Parity) -> str:
     return f"on all of {queries} the engine returns what its formula makes of its two lists{ties}"
 
 
-def _describe_quality(parity: Parity) -> str:
-    """Return in words what the native fusion is beside each base."""
-    judged = {**parity.against, OURS: parity.differences[0]}
-    return "; ".join(f"beside {AGAINST[base]}: {item.verdict}" for base, item in judged.items())
-
-
 def _list_blocks(parity: Parity) -> Iterator[Block]:
-    index = parity.index
     if parity.examples:
         yield _show_examples(parity)
     yield _show_systems(parity)
     pairs = [(item.measure, item) for item in parity.differences]
     note = DIFFERENCES.format(n=len(pairs))
-    yield _show_differences("differences", "Native hybrid minus our RRF", "Measure", pairs, note)
-    pairs = [(AGAINST[base], item) for base, item in parity.against.items() if base != OURS]
-    title = f"Native hybrid minus the others, {MEASURE}"
-    yield _show_differences("against", title, "Minus", pairs, BASES)
-    if parity.latency_ms:
-        yield Table(
-            "ratios",
-            "Time of the native query over that of both lists and our fusion",
-            [
-                Column("percentile", "Percentile", value=itemgetter(0)),
-                Column("ratio", "Native / ours", "score", itemgetter(1)),
-            ],
-            list(parity.latency_ms.ratios.items()),
-            RATIOS,
-        )
-    recalls = [
-        Column(f"recall_{depth}", f"Dense recall@{depth} against exact", "score",
-               partial(_find_recall, depth))
-        for depth in parity.recall_against_exact
-    ]  # fmt: skip
-    columns = [
-        Column("engine", "Engine"),
-        Column("texts", "Texts", "count", lambda _: index.texts),
-        Column("seconds", "Seconds of work", "ms", lambda _: index.seconds),
-        Column("bytes", "Size", "size", lambda _: index.bytes),
-        *recalls,
-    ]
-    yield Table("index", "Index", columns, [parity], INDEX)
+    yield _show_differences(pairs, note)
     yield Facts("What hybrid means here", describe_meaning(parity.meaning), brief=False)
     verdicts = [
         Column("verdict", "Queries", value=itemgetter(0)),
@@ -153,10 +99,6 @@ def _list_blocks(parity: Parity) -> Iterator[Block]:
         brief=False,
     )  # fmt: skip
     yield Prose("Lists and intervals", METHOD.format(encoder=parity.encoder))
-
-
-def _find_recall(depth: int, parity: Parity) -> Cell:
-    return parity.recall_against_exact[depth]
 
 
 def describe_meaning(meaning: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -209,33 +151,26 @@ def _show_examples(parity: Parity) -> Table:
 
 
 def _show_systems(parity: Parity) -> Table:
-    """Return the means of each way to search, and its latency where it was timed."""
-    times = parity.latency_ms.systems if parity.latency_ms else {}
+    """Return the means of each way to search."""
 
     def read_mean(measure: str, system: str) -> Cell:
         return parity.measures[system][measure]
 
-    def read_time(percentile: str, system: str) -> Cell:
-        return times[system][percentile] if system in times else None
-
-    percentiles = [f"p{percent}" for percent in PERCENTILES] if times else []
     columns = [
         Column("search", "Search", value=NAMES.__getitem__),
         *(Column(name, name, "score", partial(read_mean, name)) for name in MEASURES),
-        *(Column(f"{i}_ms", f"{i} ms", "ms", partial(read_time, i)) for i in percentiles),
     ]
-    title = "Quality and latency" if times else "Quality"
-    return Table("systems", title, columns, list(parity.measures), SYSTEMS)
+    return Table("systems", "Quality", columns, list(parity.measures), SYSTEMS)
 
 
-def _show_differences(key: str, title: str, first: str, pairs: list[Named], note: str) -> Table:
-    """Return differences by the names of their rows."""
+def _show_differences(pairs: list[Named], note: str) -> Table:
+    """Return the differences by measure."""
 
     def read(name: str) -> Callable[[Named], Cell]:
         return lambda row: getattr(row[1], name)
 
     columns = [
-        Column(first.lower(), first, value=itemgetter(0)),
+        Column("measure", "Measure", value=itemgetter(0)),
         Column("difference", "Difference", "difference", _find_difference, tone=_colour),
         Column("p", "p", "p", read("reported_p")),
         Column("verdict", "Verdict", value=read("verdict"), tone=_colour),
@@ -248,7 +183,8 @@ def _show_differences(key: str, title: str, first: str, pairs: list[Named], note
         Column("losses", "Worse", "count", read("losses"), brief=False),
     ]
     band = Plot("difference", band=lambda row: row[1].detectable)
-    return Table(key, title, columns, pairs, note, band)
+    title = "Native hybrid minus our RRF"
+    return Table("differences", title, columns, pairs, note, band)
 
 
 def _find_difference(row: Named) -> Cell:

@@ -7,21 +7,13 @@ from typing import Any
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.differences import Difference
-from assay.eval.studies.stores.engines.engine_bench import EngineFinding, IndexCost, Percentiles
+from assay.eval.studies.stores.engines.engine_bench import EngineFinding
 from assay.eval.studies.stores.parity.verdicts import (
     Example,
     QueryVerdict,
     conclude,
     count_verdicts,
 )
-
-
-@dataclass(frozen=True)
-class TimingTable:
-    """Percentiles by system, and those of native over ours, paired by query."""
-
-    systems: Mapping[str, Percentiles]
-    ratios: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -32,23 +24,18 @@ class Parity(EngineFinding):
     `label` is the engine with those of its settings that are not as by default.
     `meaning` says what hybrid means in the engine: `assay.retrievers.engines.hybrid_semantics`.
     `measures` are means by system and measure; `differences` are native minus ours, adjusted over
-    measures. `against` has by each of the bases how far the native nDCG@10 is above, adjusted
-    together. `claims` are what the queries can be a verdict on.
-    `recall_against_exact` is that of dense search by depth, empty where it is exact.
+    measures. `claims` are what the queries can be a verdict on.
     """
 
     label: str
+    passages: int
     identity: str
     meaning: Mapping[str, Any]
     verdicts: Mapping[str, QueryVerdict]
     examples: tuple[Example, ...]
     measures: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
-    against: Mapping[str, Difference]
     claims: Claims
-    latency_ms: TimingTable | None
-    index: IndexCost
-    recall_against_exact: Mapping[int, Estimate]
 
     @property
     def verdict(self) -> str:
@@ -71,7 +58,4 @@ class Parity(EngineFinding):
                 query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
             },
             "claim": self.claims.as_json(),
-            "recall_against_exact": {
-                str(depth): recall for depth, recall in values["recall_against_exact"].items()
-            },
         }

@@ -3,32 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
-from assay.eval.collections.collection import Query
 from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring.calculation import Scores
-from assay.eval.statistics.estimates import estimate_percentile_ratio
+from assay.eval.studies.comparison.differences import Contrast, Difference, judge_family
 from assay.eval.studies.stores.engines.engine_bench import (
-    PERCENTILES,
     Bench,
-    find_percentiles,
     index_engine,
     open_bench,
     read_words,
-    time_interleaved,
 )
-from assay.eval.studies.stores.parity.quality import (
-    DENSE,
-    HYBRID,
-    KEYWORD,
-    MEASURES,
-    NATIVE,
-    OURS,
-    compare_bases,
-    compare_measures,
-)
-from assay.eval.studies.stores.parity.results import Parity, TimingTable
+from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.parity.verdicts import (
     Example,
     QueryVerdict,
@@ -36,20 +22,18 @@ from assay.eval.studies.stores.parity.verdicts import (
     find_repeated,
     place_texts,
 )
-from assay.eval.studies.stores.recall.filters import measure_recalls
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.hybrid_semantics import describe_hybrid
 from assay.retrievers.engines.parity.parity import Observation
-from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
+from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Resources
 
-DEPTH = 100  # hits a timed query asks for
 EXAMPLES = 3
 OURS_K = 60
-# As configs/hybrid.yaml has it.
-HYBRID_FUSION = LinearSettings(type="linear", normalisation="min-max", confidence=True)
+DENSE, KEYWORD, NATIVE, OURS = "dense", "keyword", "native", "ours"
+MEASURES = ("nDCG@10", "Recall@20", "Hit@3")
 
 # By query id.
 Seen = Mapping[str, Observation]
@@ -80,7 +64,7 @@ def examine(
 
     Raises AssayError when the engine cannot be asked, or a list of it holds a text twice.
     """
-    index = index_engine(bench, engine)
+    index_engine(bench, engine)
     name = str(engine.metadata()["engine"])
     seen = observe(bench, engine, progress)
     verdicts = judge(seen)
@@ -91,6 +75,7 @@ def examine(
     return Parity(
         **bench.describe("parity", name, configured, facts, command),
         label=configured.label,
+        passages=len(bench.texts),
         identity=bench.identity,
         meaning=describe_hybrid(configured.settings, engine),
         verdicts=verdicts,
@@ -103,11 +88,7 @@ def examine(
             for system, found in scores.items()
         },
         differences=tuple(compare_measures(scores, claims)),
-        against=compare_bases(scores, claims),
         claims=claims,
-        latency_ms=_time(bench, engine, progress),
-        index=index,
-        recall_against_exact={} if facts.get("exact") else measure_recalls(bench, engine.dense),
     )
 
 
@@ -155,9 +136,10 @@ def fuse_ours(lists: EngineLists) -> list[Scored]:
     return RrfSettings(k=OURS_K).fuse(lists._asdict())
 
 
-def fuse_hybrid(lists: EngineLists) -> list[Scored]:
-    """Return what the config `hybrid` makes of two lists."""
-    return HYBRID_FUSION.fuse(lists._asdict())
+def compare_measures(scores: Mapping[str, Scores], claims: Claims) -> list[Difference]:
+    """Return by how much the native fusion is above ours in each of MEASURES."""
+    contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
+    return judge_family(contrasts, claims=claims)
 
 
 def score_systems(bench: Bench, seen: Seen) -> dict[str, Scores]:
@@ -167,7 +149,6 @@ def score_systems(bench: Bench, seen: Seen) -> dict[str, Scores]:
         KEYWORD: lambda item: item.lists.keyword,
         NATIVE: lambda item: item.returned,
         OURS: lambda item: fuse_ours(item.lists),
-        HYBRID: lambda item: fuse_hybrid(item.lists),
     }
     return {
         system: bench.score({query: choose(item) for query, item in seen.items()}, MEASURES)
@@ -187,28 +168,3 @@ def _pick_examples(
         expected = engine.formula.fuse(*item.lists)
         lists = {"returned": item.returned, "expected": expected, **item.lists._asdict()}
         yield Example(query.id, query.text, verdicts[query.id], *place_texts(lists, ids))
-
-
-def _time(bench: Bench, engine: Engine, progress: Progress) -> TimingTable | None:
-    """Time searches for vectors that are there; encoding the query is the same for all.
-
-    The two that are compared take turns with each other, and the two lists with each other.
-    """
-    if not bench.timed:
-        return None
-    calls: dict[str, Callable[[Query], object]] = {
-        NATIVE: lambda query: bench.search(engine, "hybrid", query, DEPTH),
-        OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
-        DENSE: lambda query: bench.search(engine, "dense", query, DEPTH),
-        KEYWORD: lambda query: bench.search(engine, "keyword", query, DEPTH),
-    }
-    taken: dict[str, list[float]] = {}
-    for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
-        taken |= time_interleaved({name: calls[name] for name in pair}, bench.timed, progress)
-    return TimingTable(
-        systems={name: find_percentiles(times) for name, times in taken.items()},
-        ratios={
-            f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
-            for percent in PERCENTILES
-        },
-    )

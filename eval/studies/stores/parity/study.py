@@ -28,7 +28,7 @@ def find(asked: ParityOptions, lab: Lab) -> Parity:
     ENGINE is a type such as qdrant-edge, COLLECTION one of datasets/, KEY=VALUE changes a setting
     of the engine, as in k=2 fusion=dbsf depth.dense=20 exact=false. The engine's two lists are
     fetched separately and fused by its stated formula. The verdict on what it returns: identical,
-    identical but for ties, or different. Then quality and latency of its lists, its own fusion, and
+    identical but for ties, or different. Then the quality of its lists, of its own fusion, and of
     ours (reciprocal ranks, k = 60) of the same lists.
 
     Exit code: 0 done, whatever the verdict; 2 for an error to fix.

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from assay.eval.cli.main import assay
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.check import check
-from assay.eval.collections.history import read_history
 from assay.eval.collections.living import sync as syncing
 from assay.eval.collections.living.findings import Status
 from assay.eval.collections.living.review import FILE, read_review, write_review
@@ -92,12 +91,8 @@ def test_an_edit_alone_leaves_the_collection_usable_and_a_sync_makes_it_whole(ow
     drifted = load(str(own)).digest
     report = run(own)
     assert report.statuses == {Status.MOVED: 2, Status.IN_PLACE: 1}
-    assert report.new_text.changed == ("guide.md",)
     assert load(str(own)).digest == drifted != at_first
     assert check(read_card(own / "dataset.yaml")) == []
-    version = read_history(read_card(own / "dataset.yaml"))[-1]
-    assert version.digest == drifted
-    assert len(version.changes.judgments.moved) == 2
 
 
 def test_loading_says_loudly_what_is_left_out(own, capsys):
@@ -219,34 +214,6 @@ def test_judgments_as_they_were_kept_before_are_upgraded(own):
     assert gold(own) == [f"## Fees\n\n{FEE}", LOAN, ROOM]
 
 
-def git(folder, *arguments):
-    given = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments]
-    subprocess.run(given, cwd=folder, check=True, capture_output=True)
-
-
-def test_offsets_alone_are_followed_from_a_revision(own):
-    root, start = own.parent.parent, GUIDE.index(LOAN)
-    bare = {"query_id": "q2", "path": "guide.md", "start": start, "end": start + len(LOAN)}
-    write_rows(own, [bare, {"query_id": "q3", "path": "room.md"}])
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "first")
-    write(own, "guide.md", SHIFT + "\n\n" + GUIDE)
-    write(own, "room.md", None)
-    write(own, "hall.md", ROOM)
-    report = run(own, since="HEAD")
-    assert report.statuses == {Status.MOVED: 1, Status.ELSEWHERE: 1}
-    assert report.new_text.lines == 1  # what was put in
-    assert gold(own) == [LOAN, ROOM]
-    with pytest.raises(AssayError, match="--since nonsense: not a revision"):
-        run(own, since="nonsense")
-
-
-def test_since_needs_a_repository(own):
-    with pytest.raises(AssayError, match="lies in no git repository"):
-        run(own, since="HEAD")
-
-
 def test_anchors_that_tables_name_move_too(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/guide.md").write_text(GUIDE)
@@ -314,7 +281,7 @@ def test_a_sync_that_was_killed_goes_on(own, monkeypatch):
     def die(*given: object) -> None:
         raise KeyboardInterrupt
 
-    for name in ("write_atomically", "load_card", "seal", "record_version"):
+    for name in ("write_atomically", "load_card", "seal"):
         with monkeypatch.context() as patch:
             patch.setattr(syncing, name, die)
             with pytest.raises(KeyboardInterrupt):
@@ -324,29 +291,6 @@ def test_a_sync_that_was_killed_goes_on(own, monkeypatch):
     assert gold(own) == [FEE, HOURS]
     assert len(read_review(own / FILE)) == 1
     assert len(rows(own)) == 3
-
-
-@pytest.mark.parametrize("step", ["load_card", "seal", "record_version"])
-def test_the_history_says_what_moved_though_the_sync_that_moved_it_was_killed(
-    own, monkeypatch, step
-):
-    """One judgment goes to another document, one moves, and one stays."""
-    write(own, "guide.md", f"{SHIFT}{GUIDE.replace(LOAN, '')}")
-    write(own, "room.md", f"{ROOM}\n{LOAN}\n")
-
-    def die(*given: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(syncing, step, die)
-        with pytest.raises(KeyboardInterrupt):
-            run(own)
-    assert gold(own) == [FEE, LOAN, HOURS]
-    assert len(read_history(read_card(own / "dataset.yaml"))) == 1
-    version = run(own).version
-    assert version is not None
-    assert version.why == "assay dataset sync: 1 in place, 1 moved, 1 moved to another document"
-    assert len(version.changes.judgments.moved) == 2
 
 
 def check_errors(own):
@@ -361,7 +305,6 @@ def test_two_syncs_at_once_end_as_one(own):
     assert [one.returncode for one in both] == [0, 0]
     assert sorted(item["moved"] for item in found) == [0, 2]
     assert gold(own) == [FEE, LOAN, HOURS]
-    assert len(read_history(read_card(own / "dataset.yaml"))) == 2
 
 
 def test_other_formats_are_refused(tmp_path):
@@ -382,5 +325,5 @@ def test_the_screen_fits_a_terminal(own):
     lines = done.output.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
-    for words in ("gone now: q3 (room.md)", "1 new and 1 changed", "to decide: ", "version: "):
+    for words in ("gone now: q3 (room.md)", "to decide: "):
         assert words in " ".join(lines)

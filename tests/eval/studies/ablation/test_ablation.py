@@ -12,16 +12,11 @@ from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.ablation.report import report
 from assay.eval.studies.ablation.running import caution, check, make_plan
 from assay.eval.studies.ablation.variants import (
-    PipelinePart,
     Variant,
     list_parts,
-    make_plain,
-    plan_additions,
     plan_removals,
 )
 from assay.eval.studies.ablation.weighing import judge, time_part, weigh
-from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.legs.registry import LEGS
 
 CLAIMS = make_claims([f"q{i}" for i in range(20)])
 BM25 = {"type": "bm25"}
@@ -29,21 +24,9 @@ DENSE = {"type": "dense"}
 CALIBRATE, DIVERSE = {"type": "calibrate"}, {"type": "mmr", "relevance": "score"}
 
 
-def plain_types(legs):
-    """Return what stands for each leg in a plain pipeline, as the leg itself says."""
-    found = {name: LEGS.types[leg["type"]] for name, leg in legs.items()}
-    return {name: leg.plain for name, leg in found.items() if issubclass(leg, LegSettings)}
-
-
 def removals(retriever):
-    parts = list_parts(retriever, plain_types(retriever["legs"]))
+    parts = list_parts(retriever, retriever["legs"])
     return {item.part.name: item for item in plan_removals(retriever, parts, check)}
-
-
-def additions(retriever):
-    parts = list_parts(retriever, plain_types(retriever["legs"]))
-    plain = make_plain(retriever, parts)
-    return {item.part.name: item for item in plan_additions(retriever, plain, parts, check)}
 
 
 def along(item):
@@ -107,7 +90,7 @@ def test_what_a_graph_starts_from_cannot_go():
 
 def test_of_two_equal_stages_one_goes():
     twice = hybrid(query=[{"type": "classify"}, {"type": "classify", "factual": 2.0}], stages=[])
-    parts = list_parts(twice, plain_types(twice["legs"]))
+    parts = list_parts(twice, twice["legs"])
     first, second = plan_removals(twice, parts, check)[:2]
     assert first.settings is not None
     assert second.settings is not None
@@ -116,50 +99,10 @@ def test_of_two_equal_stages_one_goes():
 
 
 def test_inactive_legs_are_no_parts():
-    parts = list_parts(hybrid(mode="semantic"), {"dense": "dense"})
+    parts = list_parts(hybrid(mode="semantic"), ["dense"])
     assert [part.name for part in parts if part.kind == "leg"] == ["dense"]
     gone = plan_removals(hybrid(mode="semantic"), parts, check)[0]
     assert "no leg is semantic" in gone.refusal
-
-
-def test_the_plain_pipeline_has_the_configs_own_legs():
-    retriever = hybrid()
-    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
-    assert plain.settings["legs"] == {"dense": DENSE, "keyword": BM25}
-    assert plain.settings["fusion"]["weights"] == {"dense": 2.0}
-    assert plain.settings["stages"] == []
-    assert not check(plain.settings)
-    assert list(additions(retriever)) == ["exact", "calibrate", "mmr", "per_document"]
-
-
-def test_added_parts_bring_what_they_need():
-    found = additions(hybrid())
-    assert along(found["mmr"]) == ["calibrate"]
-    assert along(found["calibrate"]) == []
-    assert found["exact"].settings is not None
-    assert found["exact"].settings["fusion"]["boosts"] == {"exact": 10.0}
-
-
-def test_a_fielded_leg_takes_the_place_of_the_plain_one():
-    fielded = {"type": "bm25", "weights": {}, "depth": 40}
-    retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
-    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
-    assert plain.settings["legs"] == {"dense": DENSE, "words": {"type": "bm25", "depth": 40}}
-    added = additions(retriever)["words"]
-    assert added.replaces
-    assert added.settings is not None
-    assert added.settings["legs"]["words"] == fielded
-
-
-def test_what_rrf_forbids_cannot_be_added():
-    linear = hybrid(
-        fusion={"type": "linear"},
-        stages=[CALIBRATE, {"type": "neighbours", "score_delta": 0.02}],
-    )
-    assert removals(linear)["neighbours"].settings is not None
-    refused = additions(linear)["neighbours"]
-    assert refused.settings is None
-    assert "linear fusion" in refused.refusal
 
 
 def test_what_a_part_adds_is_with_minus_without():
@@ -173,16 +116,9 @@ def test_what_a_part_adds_is_with_minus_without():
     assert found.finding == "adds nDCG@10 +0.200; costs 4.9 ms"
 
 
-def test_a_part_that_hurts_or_adds_nothing_is_named():
-    assert row(RERANK, 0.6, 0.4).finding.startswith("hurts nDCG@10 -0.200; costs")
-    same = row(RERANK, 0.5, 0.5)
-    assert same.idle
-    assert same.finding.startswith("adds nothing that 20 queries can show; costs")
-
-
 def test_all_rows_are_one_family():
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
-    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    one = weigh(Variant(RERANK), [RERANK], pair, ["nDCG@10"])
     (single,) = judge([one], CLAIMS)
     several = list(judge([one] * 4, CLAIMS))
     p = single.differences[0].adjusted
@@ -195,8 +131,8 @@ def test_all_rows_are_one_family():
     ("rows", "words"),
     [
         (0, ""),
-        (1, "adjusted for the 1 difference of both tables together"),
-        (2, "adjusted for all 2 differences of both tables together (Westfall and Young)"),
+        (1, "adjusted for the 1 difference of all parts together"),
+        (2, "adjusted for all 2 differences of all parts together (Westfall and Young)"),
     ],
 )
 def test_what_p_values_are_adjusted_for_is_told(tmp_path, rows, words):
@@ -219,28 +155,11 @@ def test_only_what_was_timed_by_turns_is_said_to_be(tmp_path, total):
         assert ("Nothing was timed interleaved" in text) == (total is None)
 
 
-def test_what_moves_no_query_costs_the_others_nothing():
-    pair = observe("a", 0.5, "x", 10.0), observe("b", 0.5, "y", 14.0)
-    idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
-    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    first, last = judge([idle, one], CLAIMS)
-    assert first.differences[0].adjusted == 1.0
-    assert last.differences[0].adjusted == last.differences[0].p
-
-
 def test_a_leg_costs_what_its_encoding_costs_too():
     latency = observe("a", 0.5, "x", 10.0).latency
     times = time_part(DENSE_PART, [DENSE_PART, RERANK], latency)
     assert times is not None
     assert (times.p50, times.n) == (9.0, 2)
-
-
-def test_parts_of_one_name_are_not_told_apart_in_time():
-    namesake = PipelinePart("stage", 1, "dense", "dense")
-    latency = observe("a", 0.5, "x", 10.0).latency
-    assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
-    assert time_part(RERANK, [RERANK], {}) is None
 
 
 def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of():
@@ -253,15 +172,13 @@ def test_how_documents_are_cut_and_put_in_context_are_parts():
     config = {"name": "mine", "dataset": "planned", "retriever": hybrid(), "documents": documents}
     plan = make_plan(RunConfig.model_validate(config), ("nDCG@10",), 20)
     assert [part.kind for part in plan.parts[:2]] == ["chunker", "context"]
-    plain = RunConfig.model_validate({**config, "documents": {}}).documents
     whole = plan.tasks["whole"].config.documents
     used = {name: task.config.documents for name, task in plan.tasks.items()}
-    assert used["plain"] == plain
-    assert used["without chunker 1 sections"] == plain.model_copy(update={"context": whole.context})
-    assert used["without context 1 opening"] == used["plain with chunker 1 sections"]
-    assert used["plain with context 1 opening"] == used["without chunker 1 sections"]
+    assert used["without chunker 1 sections"].context == whole.context
+    assert used["without chunker 1 sections"].chunker != whole.chunker
+    assert used["without context 1 opening"].chunker == whole.chunker
+    assert used["without context 1 opening"].context != whole.context
     assert used["without leg 1 dense"] == whole
-    assert used["plain with leg 3 exact"] == plain
 
 
 def test_parts_are_judged_by_the_claim_of_the_questions_and_the_other_is_told():
@@ -272,7 +189,7 @@ def test_parts_are_judged_by_the_claim_of_the_questions_and_the_other_is_told():
         pair[1].scores["nDCG@10"][query] = pair[0].scores["nDCG@10"][query] + (
             0.3 if i // 5 != 3 else -0.1
         )
-    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    one = weigh(Variant(RERANK), [RERANK], pair, ["nDCG@10"])
     (by_question,) = judge([one], make_claims(queries, 5))
     assert by_question.finding.startswith("adds nDCG@10 +0.200; on documents like these: nDCG@10 ")
     assert "nDCG@10 +0.200 not shown" in by_question.finding

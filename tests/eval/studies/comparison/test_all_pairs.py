@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
-from assay.eval.cli.compare import print_comparison
-from assay.eval.cli.report import _compare_again
+from assay.eval.cli.report import _compare_again, print_comparison
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.differences import Contrast, judge_family

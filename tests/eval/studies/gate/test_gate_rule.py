@@ -19,8 +19,12 @@ from assay.eval.studies.gate.baseline import make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
 from assay.eval.studies.gate.report import report as show
 from assay.eval.studies.gate.rule import judge, judge_latency
-from assay.eval.studies.gate.running import load_settings
-from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
+from assay.eval.studies.gate.settings import (
+    GateSettings,
+    LatencyLimits,
+    MustNotBreak,
+    load_settings,
+)
 from assay.eval.studies.gate.verdicts import GateVerdict
 from assay.retrievers.base import AssayError
 

@@ -9,18 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.report import make_run
 
-from assay.eval.report.blocks import MOST_ROWS
 from assay.eval.report.files import write_blocks
-from assay.eval.report.histogram import bin_rows, draw_bars
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.ingestion.baseline import check, metrics
 from assay.eval.studies.ingestion.report import report, times, tokens, warnings
 from assay.eval.studies.ingestion.result import IngestionResult
+from assay.eval.studies.ingestion.study import list_metrics
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
-from assay.retrievers.base import AssayError
 
 STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword.keyword": 2.0}
 HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"
@@ -65,13 +62,6 @@ def make_ingestion(*documents, **values):
         "bytes": 10,
     }
     return Ingestion(**(given | values))
-
-
-def test_the_ingestion_of_another_collection_is_refused(tmp_path):
-    before = make_ingestion(make_document("b.md"), id="ingest-hybrid-b", source="b")
-    (tmp_path / "ingestion.json").write_text(json.dumps(before.as_json()))
-    with pytest.raises(AssayError, match=r"ingestion\.json: has no document in common with docs"):
-        check(make_ingestion(make_document("a.md")), tmp_path)
 
 
 def test_sizes_are_told_of_each_document_and_of_all():
@@ -121,18 +111,6 @@ def test_time_of_what_the_cache_held_is_not_known(missing):
     assert "--rerun" in dict(times(made))["Seconds per 100 pages"]
 
 
-def test_stages_a_document_does_not_need_are_not_missed():
-    text = make_document(encoding="utf-8", seconds={"chunk": 1.0, "embed": 1.0})
-    assert make_ingestion(text).complete
-    prescribed = make_document(bytes=0, intact=None, seconds={"embed": 1.0})
-    assert make_ingestion(prescribed).complete
-    keyword_only = {name: taken for name, taken in STAGES.items() if name != "embed"}
-    bare = make_document(seconds={"convert": 1.0, "chunk": 1.0})
-    assert make_ingestion(bare, seconds=keyword_only).complete
-    assert not make_ingestion(bare).complete
-    assert not make_ingestion(make_document(), cached=("keyword.keyword",)).complete
-
-
 @given(st.lists(st.integers(0, 20_000)))
 def test_every_chunk_is_in_one_bin(tokens):
     made = make_ingestion(make_document(tokens=tuple(tokens)))
@@ -141,7 +119,6 @@ def test_every_chunk_is_in_one_bin(tokens):
     assert sum(item.chunks for item in made.tokens.ranges()) == len(tokens)
     assert 1 <= len(bins) <= 12
     assert all(one.high == other.low for one, other in pairwise(bins))
-    assert len(list(draw_bars(bin_rows(bins)))) == len(bins)
 
 
 def test_what_must_not_be_is_said_first():
@@ -235,22 +212,6 @@ def test_a_document_is_shown_as_it_was_taken_in():
     assert _print(table, 1)[-2:] == ("–", "unchanged")
 
 
-def test_files_that_should_have_given_a_document_are_named_first():
-    other, torn = SkippedFile("a.png", "is not read", "other"), SkippedFile("b.pdf", "x", "broken")
-    told = report(make_ingestion(make_document(), skipped=(other, torn)))
-    assert [item.path for item in told.tables["skipped"].rows] == ["b.pdf", "a.png"]
-    assert "2 files skipped" in told.subject
-
-
-def test_a_page_of_many_documents_says_that_the_json_has_all():
-    documents = [make_document(f"{i}.md") for i in range(MOST_ROWS + 1)]
-    told = report(make_ingestion(*documents))
-    for text in (page.render(told), markdown.render(told)):
-        assert "The first 1,000 of 1,001 rows; the JSON has all." in text
-        assert "1000.md" in text
-        assert "999.md" not in text  # the last of documents that took as long
-
-
 def test_what_python_is_given_has_a_row_a_document():
     made = make_ingestion(make_document(combined=2), make_document("b.md", tokens=(20,)))
     result = IngestionResult(made, report(made))
@@ -260,20 +221,13 @@ def test_what_python_is_given_has_a_row_a_document():
     assert "nothing was lost" in repr(result)
 
 
-def test_nothing_but_empty_documents(tmp_path):
-    made = make_ingestion(make_document(tokens=(), words=0, intact=None, seconds={}), limit=None)
-    assert write_blocks(made, report(made), tmp_path).exists()
-    assert report(made).verdict == ["no document was cut here, so that nothing can have been lost"]
-    assert made.seconds_per_100_pages() is None
-
-
 def test_metrics_are_numbers_under_names_mlflow_takes():
-    found = metrics(make_ingestion(make_document()))
+    found = list_metrics(make_ingestion(make_document()))
     assert found["ingest/chunks"] == 3
     assert found["ingest/tokens.p95"] > 0
     assert found["ingest/seconds_per_100_pages.with_embedding"] == 850
     assert all(isinstance(value, (int, float)) for value in found.values())
-    unknown = metrics(make_ingestion(replace(make_document(), seconds={})))
+    unknown = list_metrics(make_ingestion(replace(make_document(), seconds={})))
     assert "ingest/seconds_per_100_pages.with_embedding" not in unknown
 
 
@@ -291,100 +245,3 @@ def test_a_run_tells_of_the_chunks_it_searched(tmp_path):
     found = {name: value for name, value, *_ in describe(summary).figures}
     assert (found["index/tokens.p50"], found["index/oversize"]) == (120, 1)
     assert found["index/integrity_failures"] == 0
-
-
-BASE = make_ingestion(make_document("a.md"), make_document("b.md", tokens=(900,)))
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("base")
-    write_blocks(BASE, report(BASE), folder)
-    return folder
-
-
-def change(number, **values):
-    """Return BASE with one document changed."""
-    documents = list(BASE.documents)
-    documents[number] = replace(documents[number], **values)
-    return replace(BASE, documents=documents)
-
-
-def test_the_same_ingestion_passes(base):
-    found = check(BASE, base / "ingestion.json")
-    assert {item.verdict for item in found.checks} == {"pass", "shown"}
-    assert (found.fails, found.gone, found.empty, found.recut) == (False, (), (), ())
-
-
-def test_a_report_leads_with_what_the_baseline_says(base):
-    same = replace(BASE, against=check(BASE, base))
-    assert report(same).verdict[0] == "pass: nothing is worse that must not be"
-    made = change(0, intact=False, tokens=(650, 650))
-    told = report(replace(made, against=check(made, base)))
-    assert told.verdict[0].startswith("regression (documents that cannot be rebuilt): look at")
-    table = told.tables["baseline"]
-    rows = {row[0]: row[1:] for row in (_print(table, i) for i in range(len(table.rows)))}
-    assert rows["documents that cannot be rebuilt"] == ("0", "1", "regression")
-    assert rows["chunks"] == ("4", "3", "changed")
-    assert rows["seconds per 100 pages"][-1] == ""
-    assert "of as many words, cut otherwise" in markdown.render(told)
-
-
-def test_documents_that_are_gone_are_named(base):
-    found = check(replace(BASE, documents=BASE.documents[:1]), base)
-    assert (found.gone, found.fails) == (("b.md",), False)
-    assert next(item.name for item in found.checks if item.verdict == "changed") == "documents"
-
-
-@pytest.mark.parametrize(
-    ("made", "name"),
-    [
-        (change(0, intact=False), "documents that cannot be rebuilt"),
-        (change(0, oversize=1), "oversize chunks"),
-        (change(0, unread=2), "chunks longer than the encoder's limit"),
-        (change(1, tokens=()), "documents without a chunk that had some"),
-        (replace(BASE, collisions=1), "collisions of chunk ids"),
-        (replace(BASE, skipped=(SkippedFile("x.pdf", "broken", "broken"),)), "skipped files"),
-    ],
-)
-def test_what_no_document_may_cause_is_a_regression(made, name, base):
-    found = check(made, base)
-    assert [item.name for item in found.checks if item.verdict == "regression"] == [name]
-    assert found.fails
-
-
-def test_what_is_cut_otherwise_is_named(base):
-    found = check(change(0, tokens=(650, 650)), base)
-    changed = {
-        item.name: (item.base, item.head) for item in found.checks if item.verdict == "changed"
-    }
-    assert changed["chunks"] == (4, 3)
-    assert (found.recut, found.fails) == (("a.md",), False)
-    longer = check(change(0, tokens=(650, 650), words=1200), base)
-    assert longer.recut == (), "its text is another"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "Expecting property name"),
-        ("[]", "no ingestion.json"),
-        ('{"id": "x", "documents": []}', "figures: missing"),
-        ('{"id": "x", "documents": [], "figures": {}}', "documents is missing"),
-    ],
-)
-def test_another_file_is_refused(text, words, tmp_path):
-    file = tmp_path / "old.json"
-    file.write_text(text)
-    with pytest.raises(AssayError) as caught:
-        check(BASE, file)
-    assert str(caught.value).startswith(f"{file}: ")
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_an_older_file_without_later_figures_is_read(base, tmp_path):
-    values = json.loads((base / "ingestion.json").read_text())
-    del values["figures"]["unread"], values["figures"]["cache_hit_rate"]
-    (tmp_path / "old.json").write_text(json.dumps(values))
-    assert check(change(0, unread=0), tmp_path / "old.json").checks

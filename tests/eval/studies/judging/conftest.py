@@ -13,10 +13,10 @@ from samples.judged_guide import (
     write_table,
 )
 
-from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
+from assay.eval.collections.loading import load
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.sheet import make_sheet

@@ -5,8 +5,8 @@ import re
 
 from samples.judged_guide import APT, BOTH, TEN, call, spot, write_table
 
-from assay.eval.collections import check
 from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 
 
 def test_grades_of_the_page_join_the_collection_with_who_gave_them(tiny, table, grades):

@@ -3,8 +3,8 @@
 import pytest
 from samples.judged_guide import APT, GUIDE, TEN, write_table
 
-from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.loading import load
 from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.eval.studies.judging.sheet import make_sheet
 from assay.retrievers.base import AssayError

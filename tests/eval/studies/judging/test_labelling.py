@@ -16,10 +16,11 @@ from samples.judged_guide import (
     write_table,
 )
 
-from assay.eval.collections import check, load
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
 

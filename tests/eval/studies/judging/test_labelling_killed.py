@@ -8,8 +8,8 @@ from typing import Any
 from samples.judged_guide import call, pair, read_grades, write_table
 
 from assay.eval.cli.main import main
-from assay.eval.collections import check
 from assay.eval.collections.card_files import read_card
+from assay.eval.collections.check import check
 
 
 def label_killed(table, left):

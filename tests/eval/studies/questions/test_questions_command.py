@@ -14,7 +14,9 @@ from tools.recording_progress import RecordingProgress
 
 from assay import questions as write_in_python
 from assay.eval.cli.main import assay
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.eval.llm.session import make_session
 from assay.eval.running.study_options import ModelOptions
 from assay.retrievers.base import AssayError

@@ -81,14 +81,16 @@ def test_ids_that_differ_in_white_space_alone_stay_apart(tmp_path, monkeypatch):
     rankings = dict.fromkeys(SPACED["queries"], found)
     made = run(rankings, collection=SPACED, measures=["RR@10", "P@1", "Recall@2"], track=False)
     folder = made.stored.folder
-    assert list(made.measures["mean"]) == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 3])
+    assert list(made.tables["measures"]["mean"]) == pytest.approx(
+        [(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 3]
+    )
     assert {check.verdict for check in verify(folder)} == {"identical"}
     told = ir_measures.calc_aggregate(
         [ir_measures.RR @ 10, ir_measures.P @ 1],
         ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
         ir_measures.read_trec_run(str(folder / "run.trec")),
     )
-    told_by_us = list(made.measures["mean"][:2])
+    told_by_us = list(made.tables["measures"]["mean"][:2])
     assert [told[ir_measures.RR @ 10], told[ir_measures.P @ 1]] == pytest.approx(told_by_us)
 
 

@@ -54,13 +54,9 @@ class Elements(HTMLParser):
 def test_an_engine_that_does_what_it_says(honest):
     assert honest.verdict == "identical"
     assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
-    assert list(honest.measures) == [*LISTS, "hybrid"]
-    assert list(honest.against) == ["hybrid", "ours", "better"]
+    assert list(honest.measures) == LISTS
     # Its default is the same fusion as ours.
     assert [item.difference.value for item in honest.differences] == [0, 0, 0]
-    assert honest.latency_ms is not None
-    assert all(item["p50"].value > 0 for item in honest.latency_ms.systems.values())
-    assert honest.recall_against_exact == {}
     assert honest.command == "assay parity qdrant-edge harbour"
 
 
@@ -96,7 +92,7 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
         "identical: on all of 8 queries the engine returns what its formula makes of its two lists"
     )
     assert told.verdict[1] == "formula: sum over both lists of 1 / (61 + rank), ranks from 0"
-    assert told.verdict[2].startswith("native hybrid, nDCG@10 beside our hybrid: ")
+    assert told.verdict[2] == "native hybrid, nDCG@10 beside our RRF: not shown (too few queries)"
     assert told.environment["command"] == ["assay", "parity", "qdrant-edge", "harbour"]
     frames = {key: tabulate(table) for key, table in told.tables.items()}
     assert "examples" not in frames
@@ -104,9 +100,6 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
     native = honest.measures["native"]["nDCG@10"]
     assert frames["systems"].loc["native hybrid", "nDCG@10_low"] == native.low
     assert frames["differences"]["difference"].tolist() == [0, 0, 0]
-    assert list(frames["against"].index) == ["our hybrid", "the better list"]
-    assert list(frames["ratios"].index) == ["p50", "p95"]
-    assert frames["index"].loc["qdrant-edge", "texts"] == honest.index.texts
     assert frames["verdicts"]["queries"].to_dict() == honest.counts
     told = parity.report(lying)
     assert told.verdict[0] == (

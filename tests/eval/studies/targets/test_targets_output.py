@@ -4,25 +4,16 @@ import json
 from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter
 from tools.processes import ROOT
 
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.result import StudyResult
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.targets.files import (
-    BEGIN,
-    END,
-    read_totals,
-    render_totals,
-    replace_totals,
-    write_files,
-)
 from assay.eval.studies.targets.limits import Limits
 from assay.eval.studies.targets.report import list_metrics, report
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
-from assay.eval.studies.targets.running import describe_seconds
 from assay.eval.studies.targets.settings import load_settings
-from assay.retrievers.base import AssayError
 
 ENVIRONMENT = {
     "git": {"commit": "a" * 40, "dirty": True}, "python": "3.11", "cores": 2, "processor": "CPU",
@@ -82,7 +73,7 @@ def test_levels_stand_behind_the_limit_and_the_verdict(results):
     timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
     assert list_rows(timed)[0][-1] == "missed, alert"
     assert "| 248 | ms | missed, alert |" in render_markdown(timed)
-    assert Results.from_json(timed.as_json()) == timed
+    assert read(timed.as_json()) == timed
 
 
 @pytest.mark.parametrize(
@@ -157,30 +148,6 @@ def test_what_python_is_given_has_a_row_a_measurement(results):
     assert found.verdict == "1 missed: SC-003\n1 not measurable yet: V3-budget"
 
 
-def test_the_page_in_the_docs_is_made_of_its_facts():
-    docs = ROOT / "docs"
-    results = Results.from_json(json.loads((docs / "targets.json").read_text()))
-    text = render_markdown(results)
-    assert (docs / "targets.md").read_text() == text
-    # What was measured alike on several collections stands once.
-    assert r"| V3-ids | chunk ids given twice, combine\_split on dccode\_t42, tarnwick |" in text
-
-
-def test_the_seconds_are_stored_and_told(results):
-    timed = replace(results, seconds={"run of bm25 on scifact": 100.0, "ingestion": 20.0})
-    assert Results.from_json(timed.as_json()) == timed
-    assert describe_seconds(timed.seconds) == (
-        "2.0 minutes in all; the longest: run of bm25 on scifact 100 s, ingestion 20.0 s."
-    )
-
-
-def test_results_are_stored_and_read_again(results, tmp_path):
-    written, stored = write_files(results, report(results), tmp_path / "new")
-    assert Results.from_json(json.loads(stored.read_text())) == results
-    assert written.read_text() == render_markdown(results)
-    assert not list(tmp_path.rglob(".*"))
-
-
 def test_metrics_of_mlflow(results):
     found = dict(list_metrics(results))
     assert found["target/SC-003 MRR"] == 0.113
@@ -188,32 +155,8 @@ def test_metrics_of_mlflow(results):
     assert (found["targets/missed"], found["targets/met"]) == (1, 0)
 
 
-def test_only_the_totals_of_a_readme_are_replaced(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    once = replace_totals(readme, "| new |\n")
-    assert once == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"
-    readme.write_text(once)
-    assert replace_totals(readme, "| new |\n") == once
-
-
-@pytest.mark.parametrize("text", ["none", f"{END}\n{BEGIN}", f"{BEGIN}", f"{BEGIN}{END}{BEGIN}"])
-def test_a_readme_without_the_marks_is_refused(text, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(text)
-    with pytest.raises(AssayError, match=r"README\.md: needs one line"):
-        replace_totals(readme, "")
-
-
-def test_the_readme_shows_the_stored_results():
-    """`assay targets --readme README.md --output docs` mends this."""
-    stored = Results.from_json(json.loads(STORED.read_text()))
-    assert read_totals(README) == render_totals(stored)
-    assert STORED.with_suffix(".md").read_text() == render_markdown(stored)
-
-
 def test_the_stored_results_are_of_the_targets_there_are():
-    """`assay targets --readme README.md --output docs` mends this."""
+    """`assay targets --output docs` mends this."""
     settings = load_settings(ROOT / "configs" / "targets.yaml")
     stored = json.loads(STORED.read_text())["targets"]
     keys = ("id", "criterion", "as_written", "remark")
@@ -222,3 +165,20 @@ def test_the_stored_results_are_of_the_targets_there_are():
         for id_, item in settings.targets.items()
     ]
     assert [tuple(item[key] for key in keys) for item in stored] == wanted
+
+
+def read(values):
+    return TypeAdapter(Results).validate_python(values)
+
+
+def test_the_page_in_the_docs_is_made_of_its_facts_and_the_readme_has_their_totals():
+    """`assay targets --output docs` mends the first."""
+    stored = read(json.loads(STORED.read_text()))
+    text = render_markdown(stored)
+    assert STORED.with_suffix(".md").read_text() == text
+    # What was measured alike on several collections stands once.
+    assert r"| V3-ids | chunk ids given twice, combine\_split on dccode\_t42, tarnwick |" in text
+    totals = ", ".join(f"{len(ids)} {verdict}" for verdict, ids in stored.count().items() if ids)
+    assert f"{totals} ([each of them](docs/targets.md), as of {stored.created[:10]})" in (
+        README.read_text()
+    )

@@ -4,7 +4,6 @@ import pytest
 from tools.processes import ROOT
 
 from assay.eval.studies.targets.lab import TargetLab
-from assay.eval.studies.targets.running import describe_plan
 from assay.eval.studies.targets.settings import check, choose, load_settings
 from assay.retrievers.base import AssayError, Quiet
 from scripts import lookup_collections
@@ -102,15 +101,6 @@ def test_an_override_that_does_not_fit_is_refused(tmp_path):
     )
     with pytest.raises(AssayError, match=r"T-1: measurements\.0\.pipeline: .*k9: unknown key"):
         read_and_check(path)
-
-
-def test_the_plan_has_each_run_once(tmp_path):
-    again = f"      - {{label: again, {MEASURED.strip('{}')}}}\n"
-    text = GOOD.replace("  T-2", f"{again}      - {STALE}\n  T-2")
-    assert list(describe_plan(load_settings(write(tmp_path, text)).targets)) == [
-        "plan: 2 targets; pipelines, each run once on a collection: 1; experiments: 1",
-        "  harbourline: bm25",
-    ]
 
 
 def test_the_targets_of_the_project_are_measured_on_its_default_collection():

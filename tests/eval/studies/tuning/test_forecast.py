@@ -7,7 +7,7 @@ from tools.own_cache import make_cache
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.configs.resources import make_resources
-from assay.eval.studies.tuning.forecast import forecast_time
+from assay.eval.studies.tuning.forecast import describe_work, time_searches
 from assay.retrievers.models.caching import CachingEncoder
 
 SOURCE = "documents.context.source"
@@ -16,10 +16,13 @@ SOURCE = "documents.context.source"
 def forecast(*sources):
     """Return what is said of contexts on a few queries, after the config as given."""
     given = ["dataset=harbourline", "limit=3"]
-    configs = [load_config("hybrid", [*given, f"{SOURCE}={name}"]) for name in ("none", *sources)]
-    configs.append(load_config("bm25", [*given, f"{SOURCE}={sources[0]}"]))  # embeds nothing
-    collection = load("harbourline")
-    return forecast_time(configs, collection, collection.queries[:3], "nDCG@10", make_resources())
+    first, *points = [
+        load_config("hybrid", [*given, f"{SOURCE}={name}"]) for name in ("none", *sources)
+    ]
+    points.append(load_config("bm25", [*given, f"{SOURCE}={sources[0]}"]))  # embeds nothing
+    collection, resources = load("harbourline"), make_resources()
+    seconds = time_searches(first, points, collection, collection.queries[:3], resources)
+    return describe_work(points, collection, resources, first, seconds)
 
 
 def test_only_texts_that_are_not_kept_are_to_be_embedded(tmp_path, monkeypatch):

@@ -25,8 +25,8 @@ from assay.eval.studies.tuning.nested_cv import (
     randomise_gains,
     tune,
 )
-from assay.eval.studies.tuning.report import describe_gain, explain
-from assay.eval.studies.tuning.running import part
+from assay.eval.studies.tuning.tuning import part
+from assay.eval.studies.tuning.tuning_report import describe_gain, explain
 from assay.retrievers.base import AssayError
 
 

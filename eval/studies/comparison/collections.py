@@ -1,0 +1,259 @@
+"""Two pipelines on several collections: is one better on the next one, too?"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import comb
+from typing import Any
+
+from assay.eval.collections.traits import NAMES, measure_traits
+from assay.eval.running.experiment import Experiment
+from assay.eval.runs.environment import describe as describe_environment
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.means import find_largest
+from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.groups import find_design_effect
+from assay.eval.statistics.meta_analysis import (
+    FEWEST,
+    RandomEffects,
+    combine_effects,
+    foresee_effect,
+)
+from assay.eval.statistics.paired import center
+from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.differences import Contrast, Difference
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.digest import digest
+
+
+@dataclass(frozen=True)
+class CollectionEffect:
+    """How much better the second pipeline is on a collection.
+
+    Attributes:
+        name: That of the collection.
+        compared: The two pipelines there.
+        traits: Its features by their key in `traits.NAMES`.
+        variance: That of the difference, by the claim that the verdict leads with.
+
+    """
+
+    name: str
+    compared: Comparison
+    traits: Mapping[str, float]
+    variance: float
+
+    @property
+    def headline(self) -> Difference:
+        """The difference of the headline measure."""
+        return self.compared.pairs[0].headline
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A feature by which the collections where a pipeline is better differ from the others.
+
+    Attributes:
+        trait: Its key.
+        better: The least and the greatest value where the pipeline is shown to be better.
+        worse: Likewise where it is shown to be worse.
+
+    """
+
+    trait: str
+    better: tuple[float, float]
+    worse: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Collections:
+    """Two pipelines on several collections. `names` are those of the first and of the second."""
+
+    names: tuple[str, str]
+    effects: tuple[CollectionEffect, ...]
+
+    @property
+    def id(self) -> str:
+        """The name of its folder."""
+        of = digest([effect.compared.id for effect in self.effects])[:8]
+        return f"compare-{'-'.join(self.names)[:100]}-collections-{of}"
+
+    @property
+    def measure(self) -> str:
+        """The headline measure."""
+        return self.effects[0].headline.measure
+
+    @cached_property
+    def combined(self) -> RandomEffects:
+        """The mean effect, and how far effects differ."""
+        return combine_effects(*self._read())
+
+    @cached_property
+    def new(self) -> Estimate | None:
+        """The 95 % prediction interval of the effect on a new collection; None of fewer than 3."""
+        return self._cut(foresee_effect(*self._read()))
+
+    @cached_property
+    def left_out(self) -> tuple[Estimate | None, ...]:
+        """What the others foresee of the difference that each collection has."""
+        values, variances = self._read()
+        return tuple(
+            self._cut(foresee_effect(_drop(values, i), _drop(variances, i), variances[i]))
+            if len(values) > FEWEST
+            else None
+            for i in range(len(values))
+        )
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """How many of the intervals in `left_out` hold the difference, and how many there are."""
+        foreseen = [
+            item.low <= effect.headline.difference.value <= item.high
+            for effect, item in zip(self.effects, self.left_out, strict=True)
+            if item
+        ]
+        return sum(foreseen), len(foreseen)
+
+    @property
+    def parted(self) -> tuple[list[CollectionEffect], list[CollectionEffect]]:
+        """The collections where the second is shown to be better, and those where it is worse."""
+        better = [effect for effect in self.effects if effect.headline.verdict == "better"]
+        return better, [effect for effect in self.effects if effect.headline.verdict == "worse"]
+
+    @cached_property
+    def separations(self) -> tuple[Separation, ...]:
+        """The features that tell where it is better from where it is worse, without exception."""
+        better, worse = self.parted
+        if not better or not worse:
+            return ()
+        found = []
+        for trait in self.traits:
+            ends = [_find_ends(effect.traits[trait] for effect in part) for part in (better, worse)]
+            if ends[0][1] < ends[1][0] or ends[1][1] < ends[0][0]:
+                found.append(Separation(trait, *ends))
+        return tuple(found)
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """The features that are known of all collections."""
+        return tuple(key for key in NAMES if all(key in effect.traits for effect in self.effects))
+
+    @property
+    def chance(self) -> float:
+        """At most how likely one of the features separates so many collections by chance."""
+        better, worse = map(len, self.parted)
+        return min(1.0, len(self.traits) * 2 / comb(better + worse, better))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            "pipelines": list(self.names),
+            "measure": self.measure,
+            "mean": asdict(self.combined.mean),
+            "tau": self.combined.tau,
+            "excess": self.combined.excess,
+            "p_equal": self.combined.p,
+            "new_collection": self.new and asdict(self.new),
+            "held": list(self.held),
+            "collections": [
+                {
+                    "collection": effect.name,
+                    "claim": effect.compared.claims.leading,
+                    "difference": effect.headline.as_json(),
+                    "variance": effect.variance,
+                    "traits": dict(effect.traits),
+                    "foreseen_by_others": foreseen and asdict(foreseen),
+                    "runs": [run.manifest.id for run in effect.compared.runs],
+                }
+                for effect, foreseen in zip(self.effects, self.left_out, strict=True)
+            ],
+            "separated_by": [asdict(item) for item in self.separations],
+            "separated_by_chance": self.chance if self.separations else None,
+            "environment": describe_environment(),
+        }
+
+    def _read(self) -> tuple[list[float], list[float]]:
+        return (
+            [effect.headline.difference.value for effect in self.effects],
+            [effect.variance for effect in self.effects],
+        )
+
+    def _cut(self, foreseen: Estimate | None) -> Estimate | None:
+        """Return an interval without what a difference of the measure cannot be."""
+        if foreseen is None:
+            return None
+        low, high = find(self.measure).change
+        return Estimate(
+            foreseen.value, max(foreseen.low, low), min(foreseen.high, high), foreseen.n
+        )
+
+
+def compare_on_collections(
+    pipelines: Sequence[Any],
+    collections: Sequence[Any],
+    make: Callable[[Any, Any], Experiment],
+    compare: Callable[[Sequence[Experiment]], Comparison],
+) -> Collections:
+    """Compare two pipelines on each of several collections.
+
+    Args:
+        pipelines: The two; the second is held against the first.
+        collections: The collections.
+        make: Returns what runs a pipeline on a collection.
+        compare: Compares what it returned.
+
+    Raises:
+        AssayError: There are not two pipelines, or fewer than two collections, or one is given
+            twice, or what `make` and `compare` raise.
+
+    """
+    if len(pipelines) != 2:
+        raise AssayError(
+            f"compare: on several collections two pipelines are compared, not {len(pipelines)}"
+        )
+    if any(isinstance(item, StoredRun) for item in pipelines):
+        raise AssayError("compare: a stored run is of one collection; give its config instead")
+    found: list[CollectionEffect] = []
+    for collection in collections:
+        systems = [make(pipeline, collection) for pipeline in pipelines]
+        compared = compare(systems)
+        name = systems[0].collection.name
+        if name in [effect.name for effect in found]:
+            raise AssayError(f"compare: the collection {name} is given twice")
+        (pair,) = compared.pairs
+        variance = _find_variance(pair, compared)
+        traits = measure_traits(systems[0].collection)
+        found.append(CollectionEffect(name, compared, traits, variance))
+    if len(found) < 2:
+        raise AssayError("compare: two collections or more are needed to look beyond one")
+    names = found[0].compared.labels
+    return Collections((names[0], names[1]), tuple(found))
+
+
+def name_dataset(dataset: str) -> str:
+    """Return the override that runs a config on a collection."""
+    return f"dataset={json.dumps(dataset)}"
+
+
+def _find_variance(pair: Pair, compared: Comparison) -> float:
+    """Return the variance of the headline's difference, by the leading claim; never 0."""
+    item, claims = pair.headline, compared.claims
+    scores = pair.base.scores[item.measure], pair.other.scores[item.measure]
+    differences = Contrast(item.measure, "", *scores).differences
+    _, error = center(differences, find_largest(item.measure, differences.tolist()) or 1.0)
+    clusters = claims.cluster(pair.base.run.queries)
+    if clusters is None:
+        return error**2
+    effect = max(find_design_effect(differences, clusters.numbers), 1.0)
+    return error**2 * (clusters.share + (1 - clusters.share) * effect)
+
+
+def _drop(values: Sequence[float], place: int) -> list[float]:
+    return [*values[:place], *values[place + 1 :]]
+
+
+def _find_ends(values: Iterable[float]) -> tuple[float, float]:
+    known = list(values)
+    return min(known), max(known)

@@ -1,0 +1,157 @@
+"""`assay compare`: runs beside a base, all pairs of them, or two on several collections."""
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from assay.eval.configs.locations import find_project
+from assay.eval.configs.named_configs import add_engines, is_config
+from assay.eval.configs.project import Project
+from assay.eval.report.blocks import Report
+from assay.eval.running.experiment import Experiment, find_run, make_experiment
+from assay.eval.running.run import write_report
+from assay.eval.running.run_references import split_overrides
+from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions, Written, write_page
+from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names
+from assay.eval.runs.environment import command_line
+from assay.eval.runs.stored import load
+from assay.eval.scoring.measures import check_names
+from assay.eval.studies.comparison import collections_report, page
+from assay.eval.studies.comparison.analysis import check_request
+from assay.eval.studies.comparison.collections import (
+    Collections,
+    compare_on_collections,
+    name_dataset,
+)
+from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.differences import EFFECT
+from assay.eval.studies.comparison.record import log_comparison
+from assay.eval.studies.comparison.report import report as report_runs
+from assay.eval.studies.comparison.running import compare_systems, find_systems
+from assay.retrievers.base import AssayError
+
+Found = Comparison | Collections
+
+
+class CompareOptions(StudyOptions):
+    """Which runs, with which, on what, and by what they are compared."""
+
+    runs: Annotated[tuple[str, ...], Argument("[RUN]... [KEY.PATH=VALUE]...")] = ()
+    base: Annotated[str | None, Option(metavar="RUN")] = Field(
+        None, description="Compare the others with this one, not all pairs."
+    )
+    dataset: Annotated[tuple[str, ...], Option(metavar="NAME")] = Field(
+        (), description="Collection, by name or folder; of several: what to expect of a new one."
+    )
+    engine: Annotated[tuple[str, ...], Option(metavar="NAME")] = Field(
+        (), description="Search in this engine; repeatable."
+    )
+    measures: Annotated[Names, MEASURES] = Field((), description=MEASURES_HELP)
+    effect: float = Field(
+        EFFECT, gt=0, le=1, description="The smallest difference that would matter."
+    )
+    no_report: bool = Field(False, description="Write no report, and log nothing to MLflow.")
+    rerun: Annotated[bool, RERUN] = Field(False, description="Time the configs again.")
+
+
+def find(asked: CompareOptions, lab: Lab) -> Found:
+    """Compare runs: paired differences, their significance, their cost.
+
+    Without RUN: the pipelines that assay.toml names, with its baseline; a single RUN is compared
+    with that too. Of two the second is compared with the first. Three or more are ranked and all
+    pairs are compared; with --base RUN each of the others is compared with that one alone. Two
+    configs are compared on several collections where --dataset is given more than once.
+
+    Each is a config (run where no equal run is stored; overrides apply to every config), or one in
+    an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
+    the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
+    every config that names no engine is compared in each of those given. All must have been
+    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
+    the queries that all share are compared. Where all have answers (`assay answer`) by one model
+    and prompt, these are compared too. The report is a folder of its own among the runs; the
+    same comparison gives the same files.
+    """
+    project = find_project()
+    if project:
+        lab.progress.say(f"settings from {project.source}")
+    given, base = _complete(asked, project)
+    measures = list(asked.measures) or (project and project.measures) or None
+    wanted = check_names(measures) if measures else None
+    named, overrides = split_overrides(given)
+    if base is not None:
+        named = [base, *(name for name in named if name != base)]
+    references = add_engines(named, asked.engine)
+    check_request(len(references), wanted, asked.effect)
+
+    def compare(systems: Sequence[Any]) -> Comparison:
+        return compare_systems(
+            systems, wanted, asked.effect, lab.progress, base is None, asked.rerun
+        )
+
+    if len(asked.dataset) > 1:
+        return compare_on_collections(
+            references,
+            asked.dataset,
+            lambda config, dataset: _make(config, dataset, overrides, lab),
+            lambda systems: compare([find_run(system, lab.progress) for system in systems]),
+        )
+    overrides += map(name_dataset, asked.dataset)
+    found = compare(find_systems(references, overrides, lab.progress))
+    gc.freeze()  # the runs stay to the end, and are not looked through for garbage
+    return found
+
+
+def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> Experiment:
+    """Return what runs a config on a collection. Raises AssayError for what is no config."""
+    if not is_config(config):
+        raise AssayError(f"{config}: a stored run is of one collection; give its config instead")
+    return make_experiment(config, [*overrides, name_dataset(dataset)], None, {}, lab.progress)
+
+
+def _complete(asked: CompareOptions, project: Project | None) -> tuple[list[str], str | None]:
+    """Return the references with overrides, and the base, that options and project file name."""
+    if project:
+        return project.complete(asked.runs, asked.base)
+    if not asked.runs:
+        raise AssayError(
+            "Missing argument 'RUN RUN...'; or name `pipelines` in assay.toml, for every call."
+        )
+    return list(asked.runs), asked.base
+
+
+def report(found: Found) -> Report:
+    """Return the report of a comparison."""
+    if isinstance(found, Collections):
+        return collections_report.report(found)
+    return report_runs(found)
+
+
+def write(found: Found, told: Report, asked: CompareOptions, lab: Lab) -> Written:
+    """Write the files of a comparison into a folder of its own, unless none are wanted."""
+    if isinstance(found, Collections):
+        return Written({}) if asked.no_report else write_page(found, told, asked, lab)
+    place = None if asked.no_report else page.write(found, lab.reports)
+    chosen = found.base if found.all_pairs else found.pairs[0].other
+    return Written(
+        {"report": place},
+        [place] if place else [],
+        next=[f"explain {chosen.run.manifest.id}"],
+    )
+
+
+def log(found: Found, files: Sequence[Path], _: Lab) -> str | None:
+    """Send a comparison of runs to MLflow."""
+    if isinstance(found, Collections):
+        return None
+    folder = files[0].parent
+    return log_comparison(
+        found, folder, command_line(), lambda run: write_report(load(run.folder))[0]
+    )
+
+
+STUDY: Study[CompareOptions, Found] = Study(
+    "compare", CompareOptions, find, report, write=write, log=log, titled=False
+)

@@ -1,0 +1,166 @@
+"""The verdict on each measure, of the scores of a base and a head: numbers alone, no runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.eval.runs.summary.means import estimate_changes, find_largest
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.groups import Clusters
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import foresee_drops
+from assay.eval.statistics.significance import TIE, presumes_symmetry
+from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate.unchanged_runs import find_margins
+
+Verdict = Literal["pass", "regression", "warning", "cannot tell"]
+Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
+SETTLED: Mapping[str, float] = {}
+SUSPICION = 0.05  # the level of a warning
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureVerdict:
+    """What became of one measure.
+
+    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
+    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
+    is the smallest true drop that is found with power 0.8 however it comes about, given how much
+    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
+    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
+    that it is one only if large gains and losses are equally rare.
+    """
+
+    measure: str
+    verdict: Verdict
+    base: float
+    head: float
+    difference: Estimate
+    p: float
+    minimum_effect: float
+    margin: float
+    finds: float | None
+    finds_spread: float | None
+    wins: int
+    ties: int
+    losses: int
+    presumes_symmetry: bool
+
+
+def decide(estimate: Estimate, p: float, effect: float, margin: float, level: float) -> Verdict:
+    """Return the verdict on a measure's mean difference, head - base, and its p-value for a drop.
+
+    `effect` is the minimum effect, `level` what a p-value must reach for a regression.
+    """
+    if estimate.value <= TIE - effect and p <= max(level, SUSPICION):
+        return "regression" if p <= level else "warning"
+    return "pass" if estimate.low > -margin else "cannot tell"
+
+
+class Judgement:
+    """The measures of a run beside those of its base, tested together.
+
+    With `clusters` both p-values and intervals hold by question too: a claim on other documents is
+    one on new questions as well. `shifts` is by how much another build of the index moves the mean
+    of each measure; None where it does by an unknown amount, so that no drop is judged.
+    """
+
+    def __init__(
+        self,
+        base: Scores,
+        head: Scores,
+        settings: GateSettings,
+        clusters: Clusters | None,
+        shifts: Mapping[str, float] | None = SETTLED,
+    ) -> None:
+        names = list(settings.measures)
+        self.before = np.array([[base[query][name] for name in names] for query in head])
+        self.after = np.array([[head[query][name] for name in names] for query in head])
+        self.differences = self.after - self.before
+        self.effects = list(settings.measures.values())
+        self.margins = find_margins(self.before, settings, clusters)
+        self._level = settings.false_alarms
+        self._shifts = [(shifts or {}).get(name, 0.0) for name in names]
+        self._unsettled = shifts is None
+        self.p_values = randomise_drops(self.differences, self._level).p_values
+        if clusters is not None:
+            by_group = randomise_drops(self.differences, self._level, clusters).p_values
+            self.p_values = tuple(map(max, self.p_values, by_group))
+        self.estimates = [
+            estimate_changes(name, self.differences[:, i], clusters) for i, name in enumerate(names)
+        ]
+
+    def decide(self, i: int) -> Verdict:
+        """Return the verdict on a measure, by its place."""
+        shift, margin = self._shifts[i], self.margins[i]
+        verdict = decide(
+            self.estimates[i],
+            self.p_values[i],
+            self.effects[i] + shift,
+            margin - shift,
+            self._level,
+        )
+        if self._unsettled and verdict in ("regression", "warning"):
+            return "cannot tell"
+        return verdict
+
+
+def judge_measures(
+    base: Scores,
+    head: Scores,
+    settings: GateSettings,
+    clusters: Clusters | None,
+    shifts: Mapping[str, float] | None = SETTLED,
+    *,
+    same: bool = False,
+    foreseeing: bool = True,
+) -> Iterator[MeasureVerdict]:
+    """Yield the verdict on each gated measure.
+
+    Args:
+        base: The scores that count as before; it has all queries of `head`.
+        head: Those that are judged.
+        settings: The measures, with what a drop must reach.
+        clusters: The groups of queries, in the order of `head`; None by query.
+        shifts: As in `Judgement`.
+        same: Whether nothing changed, so that there is nothing to find.
+        foreseeing: Whether to compute which drops would be found, which takes seconds; else
+            `finds` and `finds_spread` are None unless a verdict depends on them.
+
+    """
+    found = Judgement(base, head, settings, clusters, shifts)
+    before, after, level = found.before, found.after, settings.false_alarms
+    # Equal differences have an interval of no width, whatever their number.
+    flat = any(item.low == item.high for item in found.estimates) and not same
+    powers = (
+        foresee_drops(before, found.differences, level, found.effects, clusters)
+        if foreseeing or flat
+        else None
+    )
+    for i, (name, effect) in enumerate(settings.measures.items()):
+        differences, estimate = found.differences[:, i], found.estimates[i]
+        finds, verdict = powers[i].find() if powers else None, found.decide(i)
+        if verdict == "pass" and not same and finds is None and estimate.low == estimate.high:
+            verdict = "cannot tell"
+        n = len(differences)
+        wins = int(np.count_nonzero(differences > TIE))
+        losses = int(np.count_nonzero(differences < -TIE))
+        yield MeasureVerdict(
+            measure=name,
+            verdict=verdict,
+            base=float(np.mean(before[:, i])),
+            head=float(np.mean(after[:, i])),
+            difference=estimate,
+            p=found.p_values[i],
+            minimum_effect=effect,
+            margin=found.margins[i],
+            finds=finds,
+            finds_spread=powers[i].spread.find() if powers else None,
+            wins=wins,
+            ties=n - wins - losses,
+            losses=losses,
+            presumes_symmetry=verdict in ("regression", "warning")
+            and presumes_symmetry(differences.tolist(), find_largest(name, differences.tolist())),
+        )

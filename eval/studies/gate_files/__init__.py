@@ -1,0 +1,1 @@
+"""The gate on files: rankings that others made, beside judgments, and nothing else."""

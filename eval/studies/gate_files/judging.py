@@ -1,0 +1,180 @@
+"""The verdict on a file of rankings beside another, by the same judgments."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.collections.groups import find_groups, share_touched
+from assay.eval.runs.summary.claims import Claims
+from assay.eval.runs.trec_runs import Ties
+from assay.eval.scoring.measures import list_standard
+from assay.eval.statistics.significance import TIE
+from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict, judge_measures
+from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate_files.files import (
+    Judgments,
+    Missing,
+    Rankings,
+    check_depth,
+    check_queries,
+    read_judgments,
+    read_rankings,
+    score_rankings,
+)
+from assay.retrievers.base import AssayError
+
+DIGITS = 6  # of a score, as in the file of a baseline
+MOST_LOSERS = 10
+GRAVE: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
+
+
+class Loser(NamedTuple):
+    """A query that lost by a measure, with both scores."""
+
+    query: str
+    measure: str
+    base: float
+    head: float
+
+
+@dataclass(frozen=True)
+class FilesVerdict:
+    """The verdict on the rankings of `run` beside those of `baseline`, by the judgments of `qrels`.
+
+    `losers` are the queries that lost most by the first gated measure, `notes` lines on what is odd
+    in the files. `claims` are what the queries can be a verdict on.
+    """
+
+    run: Path
+    baseline: Path
+    qrels: Path
+    queries: int
+    false_alarms: float
+    measures: tuple[MeasureVerdict, ...]
+    losers: tuple[Loser, ...]
+    claims: Claims
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gravest of all measures: regression, warning, cannot tell, pass."""
+        found = {item.verdict for item in self.measures}
+        return next((verdict for verdict in GRAVE if verdict in found), "pass")
+
+    def fails(self, strict: bool) -> bool:
+        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
+        return self.verdict == "regression" or (strict and self.verdict != "pass")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "verdict": self.verdict,
+            "run": str(self.run),
+            "baseline": str(self.baseline),
+            "qrels": str(self.qrels),
+            "queries": self.queries,
+            "claim": self.claims.as_json(),
+            "false_alarms": self.false_alarms,
+            "measures": [asdict(item) for item in self.measures],
+            "ir_measures": list_standard(item.measure for item in self.measures),
+            "losers": [item._asdict() for item in self.losers],
+            "notes": list(self.notes),
+        }
+
+
+def judge_files(
+    run: Path,
+    baseline: Path,
+    qrels: Path,
+    settings: GateSettings,
+    *,
+    missing: Missing = "fail",
+    ties: Ties = "ranks",
+    documents: int | None = None,
+    foreseeing: bool = False,
+) -> FilesVerdict:
+    """Judge the rankings in a file against those in another.
+
+    Args:
+        run: A TREC run of one system, or JSON Lines of ids, packed or not.
+        baseline: The rankings it is held against, in either form.
+        qrels: Judgments, as `read_judgments` takes them; the queries are those judged in it.
+        settings: The gated measures and what a drop must reach.
+        missing: Whether a judged query without a ranking is refused, or scores 0.
+        ties: What decides where the scores of a TREC run are equal.
+        documents: How many documents the collection has; by default those that the files name.
+        foreseeing: Whether to compute the smallest drops that would be found, which takes seconds.
+
+    Returns:
+        The verdict, which is that of `assay gate` on the same rankings imported.
+
+    Raises:
+        AssayError: A file cannot be read, or a measure needs more than files tell.
+
+    """
+    judgments = read_judgments(qrels)
+    rankings: list[Rankings] = []
+    notes: list[str] = []
+    for path in (baseline, run):
+        read, odd = read_rankings(path, ties)
+        notes += [*odd, *check_queries(path, read, judgments, missing)]
+        rankings.append(read)
+    names = list(settings.measures)
+    named = {id_ for grades in judgments.values() for id_ in grades}.union(
+        *(hits for ranked in rankings for hits in ranked.values())
+    )
+    if documents is not None and documents < len(named):
+        raise AssayError(f"--documents: {documents:,}, but the files name {len(named):,}")
+    for path, ranked in zip((baseline, run), rankings, strict=True):
+        check_depth(path, ranked, len(named), names)
+    before, after = (_round(score_rankings(ranked, judgments, names)) for ranked in rankings)
+    claims = _find_claims(judgments, documents or len(named))
+    clusters = claims.cluster(after)
+    measures = judge_measures(before, after, settings, clusters, foreseeing=foreseeing)
+    return FilesVerdict(
+        run=run,
+        baseline=baseline,
+        qrels=qrels,
+        queries=len(judgments),
+        false_alarms=settings.false_alarms,
+        measures=tuple(measures),
+        losers=tuple(_list_losers(names[0], before, after)[:MOST_LOSERS]),
+        claims=claims,
+        notes=tuple(notes),
+    )
+
+
+def _round(scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    return {
+        query: {name: round(value, DIGITS) for name, value in found.items()}
+        for query, found in scores.items()
+    }
+
+
+def _find_claims(judgments: Judgments, documents: int) -> Claims:
+    """Return what the queries are a verdict on: those that share their main document are a group.
+
+    Which document that is follows from grades and ids alone, where a collection knows lengths too.
+    """
+    gold = {
+        query: [GoldItem(query, id_, id_, 0, 0, grade) for id_, grade in grades.items()]
+        for query, grades in judgments.items()
+    }
+    groups = find_groups([Query(query, "") for query in judgments], gold)
+    return Claims(groups, share_touched(groups.values(), documents))
+
+
+def _list_losers(
+    measure: str,
+    before: Mapping[str, Mapping[str, float]],
+    after: Mapping[str, Mapping[str, float]],
+) -> list[Loser]:
+    """Return the queries that score lower than before, the largest loss first."""
+    found = [
+        Loser(query, measure, before[query][measure], now[measure])
+        for query, now in after.items()
+        if now[measure] < before[query][measure] - TIE
+    ]
+    return sorted(found, key=lambda item: (item.head - item.base, item.query))

@@ -1,1 +1,0 @@
-"""Sweeps: every point of a grid, raced or in full."""

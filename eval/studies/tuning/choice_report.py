@@ -1,0 +1,209 @@
+"""What a choice says: which pipeline to ship, how it was judged, and all that was tried."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from assay.eval.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Plot,
+    Prose,
+    Report,
+    Scatter,
+    Table,
+    Tone,
+)
+from assay.eval.report.formats import count
+from assay.eval.running.search_space import describe
+from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN, describe_tokens
+from assay.eval.studies.tuning.candidates import KEYWORD
+from assay.eval.studies.tuning.choice import Choice, Trial
+
+TRIED = (
+    "Each stage is laid on the best so far, and the stages are gone through twice. These figures "
+    "are of the questions that the pipeline was chosen by, so the best of them looks better than "
+    "it is. Those marked led when their stage ended."
+)
+
+
+def report(found: Choice) -> Report:
+    """Return the report of a choice."""
+    facts = [f"on {found.config.dataset}", f"chosen on {count(found.chosen_on, 'question')}"]
+    judged = [f"judged on {found.judged:,} others"] if found.judged else []
+    return Report(
+        id=found.id,
+        kind="choice",
+        title="Which pipeline to ship",
+        subject=[*facts, *judged],
+        verdict=[*filter(None, [found.conclusion, found.describe_latency()])],
+        warnings=[*_warn_of_tokens(found)],
+        blocks=[
+            _show_judged(found),
+            *_show_settings(found),
+            _show_tried(found),
+            *_show_left_out(found),
+            _explain(found),
+        ],
+        environment=found.environment,
+    )
+
+
+def _name_judged(found: Choice) -> dict[str, str]:
+    """Return what each pipeline is called that was run on all questions; each stands once."""
+    names = {"best": found.name, "base": f"{found.config.name}, as given", "bm25": "BM25 alone"}
+    if found.best.point == KEYWORD:
+        del names["bm25"]
+    if not found.best.point:
+        del names["best"]
+    return names
+
+
+def _warn_of_tokens(found: Choice) -> Iterator[str]:
+    """Yield that the pipelines return texts of unequal length, where that is known."""
+    names = _name_judged(found)
+    means = [found.pipelines[name].means for name in names]
+    if all({TOKENS, WITHIN} <= {*item} for item in means) and (
+        told := describe_tokens([*names.values()], means)
+    ):
+        yield told
+
+
+def _show_judged(found: Choice) -> Table:
+    """Return the pipelines that were run on all questions, with what they cost."""
+    names = _name_judged(found)
+    ships = "best" if found.ships else "base"
+    timed = [name for name in names if found.pipelines[name].latency]
+    told = all(TOKENS in found.pipelines[name].means for name in names)
+    columns = [
+        Column("pipeline", "Pipeline", value=names.__getitem__),
+        Column("mean", found.measure, "score", partial(_find_mean, found, found.measure)),
+        Column("lead", "Lead of the best", "difference", partial(_find_lead, found),
+               tone=partial(_colour, found)),
+        Column("p", "p", "p", partial(_find_p, found)),
+        *([_show_latency(found, "p50"), _show_latency(found, "p95", brief=False)] if timed else []),
+        *([Column("tokens", TOKENS, "score", partial(_find_mean, found, TOKENS))] if told else []),
+        Column("ships", "", value=lambda name: "to ship" if name == ships else ""),
+    ]  # fmt: skip
+    if not found.differences:
+        columns = [column for column in columns if column.key not in ("lead", "p")]
+    title = f"{found.measure} against latency; up and to the left is better"
+    return Table(
+        "judged",
+        _name_questions(found),
+        columns,
+        [*names],
+        _explain_judged(found, bool(timed), told),
+        Plot("mean", "whisker"),
+        [Scatter(title, "p50_ms", "mean", log=True)] if len(timed) > 1 else [],
+    )
+
+
+def _name_questions(found: Choice) -> str:
+    if not found.judged:
+        return f"On the {found.chosen_on:,} questions of the choice"
+    return f"On the {found.judged:,} questions that had no part in the choice"
+
+
+def _explain_judged(found: Choice, timed: bool, told: bool) -> str:
+    """Return what the figures of the judged pipelines are, and of which questions."""
+    sentences = ["Whiskers are 95 % intervals over questions, each of its mean by itself."]
+    if found.differences:
+        sentences.append(
+            "The leads are of the best candidate over each; their intervals are simultaneous at "
+            "95 %: they hold for both comparisons at once."
+            if len(found.differences) > 1
+            else "The lead is of the best candidate, with its 95 % interval."
+        )
+    if timed:
+        sentences.append("Times are of one job, in which each question went to all in turn.")
+    if told:
+        sentences.append(f"{TOKENS}: how much text the first ten hits hold.")
+    return " ".join(sentences)
+
+
+def _find_mean(found: Choice, measure: str, name: str) -> Cell:
+    return found.pipelines[name].means[measure]
+
+
+def _find_lead(found: Choice, name: str) -> Cell:
+    difference = found.differences.get(name)
+    return difference.interval if difference else None
+
+
+def _find_p(found: Choice, name: str) -> Cell:
+    difference = found.differences.get(name)
+    return difference.reported_p if difference else None
+
+
+def _colour(found: Choice, name: str) -> Tone:
+    difference = found.differences.get(name)
+    verdict = difference.verdict if difference else ""
+    return verdict if verdict in ("better", "worse") else ""
+
+
+def _show_latency(found: Choice, percentile: str, brief: bool = True) -> Column:
+    def find(name: str) -> Cell:
+        return found.pipelines[name].latency.get(percentile)
+
+    return Column(f"{percentile}_ms", f"{percentile} ms", "ms", find, brief)
+
+
+def _show_settings(found: Choice) -> list[Block]:
+    """Return what is to be changed in the config, where anything is."""
+    if not found.ships:
+        return []
+    pairs = [(key, describe(value)) for key, value in found.best.point.items()]
+    return [Facts(f"What differs from {found.config.name}", pairs, brief=False)]
+
+
+def _show_tried(found: Choice) -> Table:
+    """Return every candidate with figures, in the order they were tried."""
+    led = found.kept
+    columns = [
+        Column("candidate", "Candidate", value=lambda item: item.own),
+        Column("mean", found.measure, "score"),
+        Column("led", "", value=lambda item: "led" if item in led else ""),
+        Column("stage", "Stage", brief=False),
+        Column("p50_ms", "p50 ms", "ms", partial(_find_median, found), brief=False),
+    ]
+    tried = [item for item in found.trials if item.mean]
+    if not any(item.latency for item in found.pipelines.values()):
+        del columns[-1]
+    title = f"What was tried, on the {found.chosen_on:,} questions of the choice"
+    return Table("tried", title, columns, tried, TRIED, Plot("mean", "whisker"))
+
+
+def _find_median(found: Choice, trial: Trial) -> Cell:
+    """Return the median time of a query; None where a candidate was not timed."""
+    points = {"best": found.best.point, "base": {}, "bm25": KEYWORD}
+    name = next((name for name, point in points.items() if point == trial.point), "")
+    return found.pipelines[name].p50 if name else None
+
+
+def _show_left_out(found: Choice) -> list[Block]:
+    """Return why candidates have no figures, where some have none, with those of each reason."""
+    left_out = [item for item in found.trials if not item.mean]
+    reasons = dict.fromkeys(item.left_out for item in left_out)
+    pairs = [
+        (
+            f"{why[:1].upper()}{why[1:]}",
+            ", ".join(item.own for item in left_out if item.left_out == why),
+        )
+        for why in reasons
+    ]
+    return [Facts("Left out", pairs)] if pairs else []
+
+
+def _explain(found: Choice) -> Prose:
+    if not found.judged:
+        return Prose("Who chose", "All questions were used to choose, and none is left to judge.")
+    shared = {"document": "a document", "group": "the document of their main answer"}
+    grouped = shared.get(found.grouped_by, "all words")
+    return Prose(
+        "Who chose, and who judged",
+        "The questions were parted into halves alike in types of question; questions that share "
+        f"{grouped} stay in one half. One half chose among the candidates, the other judged what "
+        "was chosen.",
+    )

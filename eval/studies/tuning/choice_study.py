@@ -1,0 +1,53 @@
+"""Which pipeline to ship for a collection."""
+
+from pathlib import Path
+
+from assay.eval.report.blocks import Report
+from assay.eval.report.files import BESIDE, write_beside
+from assay.eval.running.result_files import StoredResult, write_result
+from assay.eval.running.study import Lab, Study, Written
+from assay.eval.runs import environment
+from assay.eval.studies.tuning.choice import Choice
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choice_report import report
+from assay.eval.studies.tuning.choosing import choose
+from assay.eval.studies.tuning.tuned_config import render_changes
+
+
+def find(asked: ChoiceOptions, lab: Lab) -> Choice:
+    """Find the pipeline to ship for COLLECTION, a name or a folder.
+
+    Without COLLECTION: for the one that assay.toml names, by the first of its measures.
+
+    Tries what its documents allow: each leg alone and both, contexts, chunk sizes, windows, exact
+    look-ups, weights and kinds of fusion, and reranking where --max-latency allows it. Settings are
+    chosen on one half of the questions. The best is then held against the config as given and
+    against BM25 alone on the other half, which had no part in the choice. It is shipped only if it
+    is shown to be better there; else the config is kept.
+
+    What needs no new embedding is tried in any case; the budget is for the rest, and the report
+    says what it left out. Contexts that `assay contexts` has written are among the candidates.
+
+    Writes the pipeline to ship, a page of all that was tried, and a JSON file beside it. A call
+    that was killed goes on where it was, from the cache.
+    """
+    return choose(asked.settle(lab.progress), lab.resources)
+
+
+def write(found: Choice, told: Report, asked: ChoiceOptions, lab: Lab) -> Written:
+    """Write the pipeline to ship, and beside it the report."""
+    path = asked.output or lab.reports / "chosen" / f"{found.id}.yaml"
+    changes = {
+        "name": f"{found.config.name}_chosen",
+        "description": f"{found.conclusion.removesuffix('.')}, by: {environment.command_line()}",
+    }
+    text = render_changes(path, Path(asked.config), found.shipped.model_copy(update=changes))
+    result = StoredResult("choose", found.asked, text)
+    named = asked.output is not None
+    path, said = write_result(path, result, BESIDE, named=named, force=asked.force)
+    files = [path, *write_beside(found, told, path)]
+    calls = [f"run {path}", f"explain {path}"]
+    return Written({"output": path, "report": files[2]}, files, said, calls)
+
+
+STUDY = Study("choose", ChoiceOptions, find, report, write=write)

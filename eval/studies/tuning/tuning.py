@@ -1,0 +1,224 @@
+"""Tuning a config: every point of a space is scored, and what choosing gains is held out."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.locations import reports_folder
+from assay.eval.report.blocks import Report
+from assay.eval.report.files import BESIDE, write_beside
+from assay.eval.running.result_files import StoredResult, check_place, write_result
+from assay.eval.running.runner import Helpers, PointTask, Runner
+from assay.eval.running.search_space import draw
+from assay.eval.runs import environment
+from assay.eval.runs.execution.searching import sample
+from assay.eval.runs.summary.claims import Claims
+from assay.eval.scoring.measures import check_rising
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning import tuning_report as reporting
+from assay.eval.studies.tuning.forecast import describe_work, time_searches
+from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
+from assay.eval.studies.tuning.options import TuningOptions
+from assay.eval.studies.tuning.spaces import (
+    Space,
+    derive_space,
+    parse_space,
+    read_space,
+    resolve_points,
+)
+from assay.eval.studies.tuning.tuned_config import render_changes
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import metric_name, with_interval
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.digest import digest
+
+TUNED = ("retriever.", "documents.")
+MOST_POINTS = 500
+
+
+@dataclass(frozen=True)
+class TunedPipeline:
+    """The config as given, the name of its collection, the space that was searched, what was found,
+    and the best config. It was begun at `begin`, in ms since 1970.
+    """
+
+    config: str
+    collection: str
+    settings: RunConfig
+    space: Space
+    tuning: TuningResult
+    best: RunConfig
+    asked: str
+    begin: int
+
+    @property
+    def id(self) -> str:
+        """What names a file of it: the config, the collection, and a space of the user's."""
+        parts = (self.settings.name, self.collection, self.space.label)
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
+
+    @cached_property
+    def environment(self) -> Mapping[str, Any]:
+        """Where it was made: code, packages and machine."""
+        return environment.describe()
+
+    @cached_property
+    def report(self) -> Report:
+        """What was found, for people."""
+        lines = [
+            f"space {self.space.source}: {len(self.tuning.points)} of {len(self.space.points)} "
+            "points tried",
+            *self.space.lines(),
+        ]
+        return reporting.report(
+            self.tuning,
+            self.settings.name,
+            self.collection,
+            lines,
+            self.environment,
+            self.id,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        named = {"config": self.settings.name, "collection": self.settings.dataset}
+        return {**named, **self.tuning.as_json()}
+
+    def write(self, path: Path, *, named: bool, force: bool) -> tuple[list[Path], str]:
+        """Write the best config to `path`, and beside it what was found and a page of it.
+
+        Return the paths, that of the page last but one, and what is to be said of what stood there:
+        see `write_result`.
+        """
+        said = f"{reporting.describe_gain(self.tuning)}, on {self.settings.dataset}"
+        changed = {
+            "name": f"{self.settings.name}_tuned",
+            "description": f"{said}, by: {environment.command_line()}",
+        }
+        text = render_changes(path, Path(self.config), self.best.model_copy(update=changed))
+        result = StoredResult("tune", self.asked, text)
+        path, word = write_result(path, result, BESIDE, named=named, force=force)
+        return [path, *write_beside(self, self.report, path)], word
+
+
+def run_tuning(
+    asked: TuningOptions, resources: Resources, helpers: Helpers | None = None
+) -> TunedPipeline:
+    """Score every point of the space, or a sample of them, and hold out what choosing gains.
+
+    Points are scored by `helpers`, if given. Raises AssayError before any work starts where a point
+    is no valid config.
+    """
+    begin = int(time.time() * 1000)
+    measure = check_rising(asked.measure)
+    settings = load_config(asked.reference, asked.changes)
+    space = _choose_space(settings, asked)
+    points = draw(space.points, asked.trials or MOST_POINTS, asked.design.seed)
+    variants = resolve_points(asked.reference, asked.changes, points, settings)
+    what = [settings, points, measure, asked.group_by, asdict(asked.design)]
+    question = digest("tune", what)
+    if asked.output and not asked.force:
+        check_place(asked.output, question, BESIDE)
+    collection = load(settings.dataset, resources.progress)
+    queries = sample(collection.queries, settings.limit)
+    configs = [settings, *variants]
+    if helpers is None:
+        seconds = time_searches(settings, variants, collection, queries, resources)
+        told = describe_work(variants, collection, resources, settings, seconds)
+        resources.progress.say(f"{told}; --over KEY=V1,V2 names fewer")
+    given, *scores = score(configs, measure, resources, helpers)
+    parted = part(queries, collection, asked.design.folds, asked.group_by)
+    tried = list(zip(points, scores, strict=True))
+    tuning = tune(measure, given, tried, parted, asked.design)
+    best = settings if tuning.best is None else variants[tuning.best]
+    return TunedPipeline(
+        asked.reference, collection.name, settings, space, tuning, best, question, begin
+    )
+
+
+def part(
+    queries: Sequence[Query], collection: Collection, folds: int, by: str | None = None
+) -> Queries:
+    """Return the queries with the groups that no fold may part, and what that makes a verdict on.
+
+    Without `by` a fold parts no group where the verdict is to be on documents like these, if there
+    are as many groups as folds. Folds that part the questions on a document choose settings by that
+    document: only the claim on these documents is left. Folds that do not are a test on others.
+    """
+    claims = Claims.of_collection(collection, queries)
+    if by is None:
+        apart = claims.leading == "documents" and claims.count >= folds
+        by = "group" if apart else "text"
+    if by != "text":
+        claims = replace(claims, documents_are="sample")
+    elif not claims.single:
+        claims = replace(claims, bound=True)
+    kinds = [query.type for query in queries]
+    return Queries([query.id for query in queries], kinds, group(queries, collection, by), claims)
+
+
+def _choose_space(settings: RunConfig, asked: TuningOptions) -> Space:
+    if asked.space and asked.over:
+        raise AssayError("--space and --over: give one of them")
+    if asked.space:
+        space = read_space(asked.space)
+    else:
+        space = parse_space(asked.over) if asked.over else derive_space(settings)
+    for key in (key for grid in space.grids for key in grid):
+        if not key.startswith(TUNED):
+            raise AssayError(f"{key}: cannot be tuned; allowed: keys of retriever and documents")
+    return space
+
+
+def score(
+    configs: Sequence[RunConfig], measure: str, resources: Resources, helpers: Helpers | None
+) -> list[Mapping[str, float]]:
+    """Return the scores per query of each config, on shared chunks and indexes.
+
+    They are kept, so that a call that was killed goes on where it was. Raises AssayError where one
+    fails, or a part of it could not do its work.
+    """
+    alone = [config.model_copy(update={"measures": [measure]}) for config in configs]
+    runner = Runner(measure, resources, reports_folder(), stored=False, helpers=helpers)
+    found = []
+    for done in runner.run([PointTask({}, config) for config in alone]):
+        figures = done.result.figures
+        if figures is None or figures.degraded:
+            raise AssayError(next(iter(figures.degraded)) if figures else done.result.failure)
+        found.append(figures.scores[measure])
+    return found
+
+
+def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:
+    """Send a tuning with its files; return the id of its MLflow run. Raises TrackingError."""
+    tuning, config = found.tuning, found.settings.model_dump(mode="json")
+    best = {} if tuning.best is None else tuning.points[tuning.best].settings
+    return log_result(
+        found.report,
+        files,
+        {**config, "best": dict(best)},
+        metrics=metrics(tuning),
+        tags={"assay.verdict": tuning.verdict},
+        begin=found.begin,
+    )
+
+
+def metrics(tuning: TuningResult) -> dict[str, float]:
+    """Return the figures of a tuning by their names in MLflow."""
+    measure = metric_name(tuning.measure)
+    return {
+        **with_interval(f"given/{measure}", tuning.given),
+        **with_interval(f"naive_gain/{measure}", tuning.naive),
+        **with_interval(f"held_out_gain/{measure}", tuning.held_out),
+        "held_out_gain/p": tuning.p,
+        "points": len(tuning.points),
+        "queries": tuning.queries,
+    }

@@ -1,0 +1,244 @@
+"""The gate on files of rankings: the verdict of the whole gate, and of other evaluators' scores."""
+
+import json
+from dataclasses import replace
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples.planned_runs import make_collection, make_run
+from tools import command_line
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.studies.gate.baseline import make
+from assay.eval.studies.gate.rule import judge
+from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate_files.files import score_rankings
+from assay.eval.studies.gate_files.judging import judge_files
+
+RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 9
+WORSE = [rank + 3 * (i % 2) for i, rank in enumerate(RANKS)]
+SETTINGS = GateSettings(measures={"MRR@10": 0.02, "nDCG@10": 0.02, "Recall@20": 0.02, "AP": 0.02})
+DOCUMENTS = [f"d{i}" for i in range(8)]
+
+
+def share_documents(count):
+    """Return a collection in which three queries each have their best answer in one document."""
+    made = make_collection(count)
+    gold = {
+        f"q{i}": (
+            GoldItem(f"q{i}", f"d{i}", f"d{i}", 0, len(f"text number {i}"), 1),
+            *(
+                [GoldItem(f"q{i}", f"d{j}", f"d{j}", 0, len(f"text number {j}"), 2)]
+                if (j := i // 3 * 3) != i
+                else []
+            ),
+        )
+        for i in range(count)
+    }
+    return replace(made, gold=gold)
+
+
+def write_run(path, run):
+    path.write_text(
+        "".join(
+            f"{query} Q0 {hit.chunk.doc_id} {rank} {-rank} s\n"
+            for query, ranking in run.rankings.items()
+            for rank, hit in enumerate(ranking.hits, start=1)
+        )
+    )
+    return path
+
+
+def write_qrels(path, gold):
+    path.write_text(
+        "".join(
+            f"{q} 0 {item.doc_id} {item.grade}\n" for q, items in gold.items() for item in items
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files of rankings of single documents, the second worse, and their judgments."""
+    collection = make_collection(len(RANKS))
+    base, head = (
+        make_run(tmp_path / "runs", "mine", ranks, collection=collection)
+        for ranks in (RANKS, WORSE)
+    )
+    return (
+        write_run(tmp_path / "head.trec", head),
+        write_run(tmp_path / "base.trec", base),
+        write_qrels(tmp_path / "qrels.txt", collection.gold),
+    )
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Return what calls `assay gate`, and returns its exit code and what it printed."""
+    return lambda *words: command_line.call(monkeypatch, capsys, "gate", *map(str, words))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("ranks", [RANKS, WORSE])
+def test_the_verdict_is_that_of_the_gate_on_stored_runs(tmp_path, ranks, shared):
+    collection = (share_documents if shared else make_collection)(len(RANKS))
+    base = make_run(tmp_path / "base", "mine", RANKS, collection=collection)
+    head = make_run(tmp_path / "head", "mine", ranks, collection=collection)
+    whole = judge(make(base, SETTINGS.scored), head, SETTINGS)
+    found = judge_files(
+        write_run(tmp_path / "head.trec", head),
+        write_run(tmp_path / "base.trec", base),
+        write_qrels(tmp_path / "qrels.txt", collection.gold),
+        SETTINGS,
+        foreseeing=True,
+    )
+    assert found.measures == whole.measures
+    assert found.verdict == whole.verdict
+    assert found.claims.sentence == whole.claims.sentence
+    assert [item.query for item in found.losers] == [item.query for item in whole.losers]
+
+
+RANKINGS = st.lists(st.sampled_from(DOCUMENTS), unique=True, max_size=8)
+GRADES = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(-1, 3), min_size=1)
+
+
+@given(st.lists(st.tuples(RANKINGS, GRADES), min_size=1, max_size=5))
+def test_scores_are_those_of_ir_measures(pairs):
+    rankings = {f"q{i}": hits for i, (hits, _) in enumerate(pairs)}
+    judgments = {f"q{i}": grades for i, (_, grades) in enumerate(pairs)}
+    names = {
+        "nDCG@3": "nDCG@3",
+        "MRR@5": "RR@5",
+        "Recall@2": "R@2",
+        "Hit@1": "Success@1",
+        "AP": "AP",
+    }
+    names |= {"P@2": "P@2", "Rprec": "Rprec"}
+    found = score_rankings({**rankings, "more": DOCUMENTS}, judgments, list(names))
+    run = {q: {d: -i for i, d in enumerate(hits)} for q, hits in rankings.items() if hits}
+    expected = {(q, name): 0.0 for q in judgments for name in names.values()}
+    measures = list(map(ir_measures.parse_measure, names.values()))
+    if run and any(grade > 0 for grades in judgments.values() for grade in grades.values()):
+        for row in ir_measures.iter_calc(measures, judgments, run):
+            expected[row.query_id, str(row.measure)] = row.value
+        for (query, name), value in expected.items():
+            ours = next(ours for ours, theirs in names.items() if theirs == name)
+            assert found[query][ours] == pytest.approx(value, abs=1e-12)
+
+
+def test_a_regression_ends_with_1_and_names_who_lost(files, call):
+    head, base, qrels = files
+    status, shown = call(head, "--qrels", qrels, "--baseline", base)
+    assert status == 1
+    assert shown.startswith("Gate: Regression (head.trec) 90 queries")
+    assert "Regression: nDCG@10 fell by" in shown
+    assert "Queries that lost most" in shown
+    told = json.loads(call(head, "--qrels", qrels, "--baseline", base, "--json")[1])
+    assert told["verdict"] == "regression"
+    assert told["losers"][0]["base"] > told["losers"][0]["head"]
+    assert call(base, "--qrels", qrels, "--baseline", head)[0] == 0
+
+
+def test_beir_judgments_json_lines_and_markdown_are_files_too(files, call, tmp_path):
+    head, base, qrels = files
+    rows = [line.split() for line in qrels.read_text().splitlines()]
+    table = tmp_path / "test.tsv"
+    lines = ["query-id\tcorpus-id\tscore", *(f"{q}\t{d}\t{g}" for q, _, d, g in rows)]
+    table.write_text("\n".join(lines) + "\n")
+    ranked = {}
+    for line in head.read_text().splitlines():
+        ranked.setdefault(line.split()[0], []).append(line.split()[2])
+    listed = tmp_path / "head.jsonl"
+    listed.write_text(
+        "".join(json.dumps({"query_id": q, "ranking": hits}) + "\n" for q, hits in ranked.items())
+    )
+    page = tmp_path / "gate.md"
+    _, of_files = call(listed, "--qrels", table, "--baseline", base, "--markdown", page, "--json")
+    _, of_trec = call(head, "--qrels", qrels, "--baseline", base, "--json")
+    assert json.loads(of_files)["measures"] == json.loads(of_trec)["measures"]
+    assert "Regression: nDCG@10 fell by" in page.read_text()
+
+
+def drop_a_query(head, base, qrels):
+    kept = [line for line in head.read_text().splitlines() if not line.startswith("q1 ")]
+    head.write_text("\n".join(kept) + "\n")
+
+
+def cut_rankings(head, base, qrels):
+    kept = [line for line in head.read_text().splitlines() if int(line.split()[3]) <= 10]
+    head.write_text("\n".join(kept) + "\n")
+
+
+def grade_twice(head, base, qrels):
+    qrels.write_text(qrels.read_text() + "q0 0 d0 0\n")
+
+
+def add_a_system(head, base, qrels):
+    head.write_text(head.read_text() + "q0 Q0 d9 1 1 other\n")
+
+
+def name_others(head, base, qrels):
+    head.write_text("x1 Q0 d9 1 1 s\n")
+
+
+def empty(head, base, qrels):
+    qrels.write_text("")
+
+
+def lose_a_column(head, base, qrels):
+    qrels.write_text(qrels.read_text() + "q0 d0 1\n")
+
+
+def give_spans(head, base, qrels):
+    hit = {"document": "d0", "start": 0, "end": 3}
+    head.write_text(json.dumps({"query_id": "q0", "ranking": [hit]}) + "\n")
+
+
+BAD = [
+    (drop_a_query, (), "head.trec: no ranking for 1 judged query (first: q1); --missing zero"),
+    (cut_rankings, (), "head.trec: ranks 10 hits of a query, and Recall@20 looks at 20; allowed"),
+    (grade_twice, (), "qrels.txt:91: d0 is judged twice for q0, with the grades 1 and 0"),
+    (add_a_system, (), "head.trec: has the systems s, other; give one a file"),
+    (name_others, (), "head.trec: ranks no query that is judged: its first is x1, the first"),
+    (empty, (), "qrels.txt: empty; judgments are lines of query, iteration, document, grade"),
+    (lose_a_column, (), "qrels.txt:91: 3 columns; there must be 4"),
+    (give_spans, (), "is no id of a document; only `assay import` judges spans and texts"),
+    (lambda *_: None, ("--documents", "3"), "--documents: 3, but the files name 90"),
+    (lambda *_: None, ("--base", "main"), "--base: not with --qrels"),
+    (lambda *_: None, ("--junit", "x.xml"), "--junit: not with --qrels"),
+]
+
+
+@pytest.mark.parametrize(("damage", "options", "told"), BAD)
+def test_what_cannot_be_judged_is_refused_in_a_line(files, call, damage, options, told):
+    damage(*files)
+    head, base, qrels = files
+    status, shown = call(head, "--qrels", qrels, "--baseline", base, *options)
+    assert status == 2
+    assert told in shown
+    assert "Traceback" not in shown
+
+
+def test_missing_rankings_score_0_where_that_is_asked_for(files, call):
+    drop_a_query(*files)
+    head, base, qrels = files
+    _, shown = call(head, "--qrels", qrels, "--baseline", base, "--missing", "zero", "--full")
+    assert "head.trec: 1 query without a ranking score 0" in " ".join(shown.split())
+
+
+def test_a_measure_that_reads_texts_is_refused(files, call, tmp_path):
+    head, base, qrels = files
+    settings = tmp_path / "gate.yaml"
+    settings.write_text("measures: {Recall@200tok: 0.02}\n")
+    status, shown = call(head, "--qrels", qrels, "--baseline", base, "--settings", settings)
+    assert status == 2
+    assert "Recall@200tok: needs the text of the hits" in shown
+
+
+def test_one_of_two_files_is_not_enough(files, call):
+    head, base, qrels = files
+    assert "--baseline is missing" in call(head, "--qrels", qrels)[1]
+    assert "--qrels is missing" in call(head, "--baseline", base)[1]

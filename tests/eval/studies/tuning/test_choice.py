@@ -1,0 +1,381 @@
+"""Choosing a pipeline: who chooses, who judges, and what is said of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from html import unescape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples.claims import make_claims
+from samples.planned_runs import make_collection
+
+from assay.eval.collections.collection import Query
+from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
+from assay.eval.report.blocks import Facts
+from assay.eval.report.renderers.frames import tabulate
+from assay.eval.report.scatter import draw_scatter
+from assay.eval.running.runner import PointTask, Runner
+from assay.eval.running.search_space import Point
+from assay.eval.running.study import Lab
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.candidates import (
+    CONTEXT,
+    KEYWORD,
+    MODE,
+    SEMANTIC,
+    Candidate,
+    TextFacts,
+    embeds,
+    lay,
+    list_stages,
+    merge,
+)
+from assay.eval.studies.tuning.choice import Choice, JudgedPipeline, Trial
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choice_report import report
+from assay.eval.studies.tuning.choice_study import STUDY
+from assay.eval.studies.tuning.choosing import CandidateSearch, split_queries
+from assay.retrievers.base import Quiet
+
+HEADED = Candidate({CONTEXT: "headings", MODE: "hybrid"}, "context headings")
+
+
+def share(collection, documents):
+    """Return the collection with query i answered by the document at place `documents[i]`."""
+    gold = {
+        f"q{i}": tuple(
+            replace(item, id=f"d{to}", doc_id=f"d{to}") for item in collection.gold[f"q{i}"]
+        )
+        for i, to in enumerate(documents)
+    }
+    return replace(collection, gold=gold)
+
+
+@given(st.lists(st.integers(0, 11), min_size=30, max_size=90))
+@settings(max_examples=60, deadline=None)
+def test_halves_are_even_and_part_no_document_where_that_can_be(documents):
+    collection = share(make_collection(len(documents)), documents)
+    first, held, by = split_queries(collection.queries, collection)
+    ids = [query.id for query in collection.queries]
+    chosen, judged = ({query.id for query in half} for half in (first, held))
+    assert chosen | judged == {*ids}
+    assert not chosen & judged
+    assert min(len(first), len(held)) >= len(documents) / 3
+    groups = dict(zip(ids, group(collection.queries, collection, by), strict=True))
+    assert not {groups[query] for query in chosen} & {groups[query] for query in judged}
+    largest = max(map(documents.count, documents))
+    assert by == "document" or largest > len(documents) / 3
+
+
+def test_few_questions_all_choose():
+    collection = make_collection(29)
+    assert split_queries(collection.queries, collection) == ([*collection.queries], [], "")
+
+
+def test_only_what_the_documents_allow_is_tried():
+    bare = TextFacts(cut=False, parted=False, headed=False, shipped=False, unread=0)
+    assert [name for name, tried in list_stages(bare, rerank=False) if tried] == [
+        "look-ups",
+        "fusion",
+    ]
+    full = TextFacts(cut=True, parted=True, headed=True, shipped=True, unread=3)
+    stages = dict(list_stages(full, rerank=True))
+    assert all(stages.values())
+    sources = [item.point[CONTEXT] for item in stages["contexts"]]
+    assert sources[::2] == ["collection", "headings", "opening", "opening+headings"]
+
+
+def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage():
+    weights = Candidate({"retriever.fusion.weights": {"dense": 2.0}}, "dense weight 2")
+    laid = lay({"contexts": HEADED}, "fusion", weights)
+    assert merge(laid) == {CONTEXT: "headings", "retriever.fusion.weights": {"dense": 2.0}}
+    opening = Candidate({CONTEXT: "opening", MODE: "hybrid"}, "context opening")
+    again = lay(laid, "contexts", opening)
+    assert merge(again) == {CONTEXT: "opening", "retriever.fusion.weights": {"dense": 2.0}}
+    assert [item.words for item in again.values()] == ["dense weight 2", "context opening"]
+    assert merge(lay({"legs": Candidate(KEYWORD, "BM25 alone")}, "contexts", HEADED)) == {
+        CONTEXT: "headings"
+    }
+    alone = Candidate({CONTEXT: "headings", MODE: "keyword"}, "context headings of BM25 alone")
+    assert merge(lay(laid, "contexts", alone)) == {CONTEXT: "headings", MODE: "keyword"}
+
+
+def test_a_later_stage_has_the_last_word_whenever_it_was_laid():
+    fusion = Candidate({"retriever.fusion": {"type": "rrf"}}, "reciprocal rank fusion")
+    boosts = Candidate({"retriever.fusion.boosts": {"exact": 10}}, "exact leg")
+    for layers in (
+        lay(lay({}, "fusion", fusion), "look-ups", boosts),
+        lay(lay({}, "look-ups", boosts), "fusion", fusion),
+    ):
+        assert list(merge(layers)) == ["retriever.fusion.boosts", "retriever.fusion"]
+
+
+class TableRunner(Runner):
+    """Scores every query alike, by a table of points."""
+
+    def __init__(self, table: list[tuple[Point, float]]) -> None:
+        self.table = table
+
+    def score_first(
+        self, tasks: Sequence[PointTask], queries: Sequence[Query], what: str
+    ) -> list[dict[str, float] | None]:
+        means = [
+            next((mean for point, mean in self.table if point == task.point), 0.1) for task in tasks
+        ]
+        return [{query.id: mean for query in queries} for mean in means]
+
+
+def search(table, seconds=3600):
+    """Search documents with headings, cut into chunks; points not in the table score .1."""
+    collection = make_collection(30)
+    found = CandidateSearch(
+        lambda point: PointTask(point, load_config("hybrid")),
+        TableRunner(table),
+        "nDCG@10",
+        seconds,
+        None,
+        make_resources(),
+    )
+    text = TextFacts(cut=True, parted=False, headed=True, shipped=False, unread=0)
+    found.run(collection, collection.queries, text)
+    return found
+
+
+def test_both_legs_are_tried_on_where_one_alone_leads():
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    assert search([({}, 0.5), (SEMANTIC, 0.6), (weighed, 0.7)]).best.point == weighed
+
+
+def test_stages_are_gone_through_again_on_the_best():
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    both = {CONTEXT: "headings", **weighed}
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.4), (weighed, 0.6), (both, 0.7)])
+    assert found.best.point == both
+    assert found.best.steps == ("dense weight 3", "context headings")
+    points = [item.point for item in found.trials]
+    assert all(point not in points[:i] for i, point in enumerate(points))
+
+
+def test_what_costs_nothing_is_tried_though_the_budget_is_used_up():
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.9), (weighed, 0.6)], seconds=0)
+    assert found.best.point == weighed
+    left_out = [item for item in found.trials if item.left_out]
+    assert {item.stage.split()[0] for item in left_out} == {"contexts", "chunks"}
+    assert all(embeds(item.point) for item in left_out)
+    assert not any(embeds(item.point) for item in found.trials if not item.left_out)
+
+
+def make_choice(gain, judged=60, point=None, bm25_below=0.1):
+    """Return a choice whose best gains `gain` on every second query, and more over BM25."""
+    config = load_config("hybrid")
+    point = {CONTEXT: "headings"} if point is None else point
+    best = Trial("contexts", ("context headings",) if point else (), point, make_mean(0.6))
+    before = {f"q{i}": 0.4 + 0.001 * i for i in range(judged)}
+    after = {query: score + gain * (i % 2) for i, (query, score) in enumerate(before.items())}
+    bm25 = {query: score - bm25_below for query, score in before.items()}
+    contrasts = {
+        name: Contrast("nDCG@10", "", other, after)
+        for name, other in (("base", before), ("bm25", bm25))
+        if judged and (name == "bm25" or point)
+    }
+    found = judge_family([*contrasts.values()]) if contrasts else []
+    return Choice(
+        config=config,
+        chosen=load_config("hybrid", [f"{key}={value}" for key, value in point.items()]),
+        measure="nDCG@10",
+        trials=(Trial("legs", (), {}, make_mean(0.5)), best),
+        best=best,
+        chosen_on=60 if judged else 20,
+        judged=judged,
+        grouped_by="document",
+        pipelines={
+            "best": make_pipeline(0.5, 4.0),
+            "base": make_pipeline(0.4, 3.5),
+            "bm25": make_pipeline(0.3, 0.7),
+        },
+        differences=dict(zip(contrasts, found, strict=True)),
+        opposite=dict(zip(contrasts, found, strict=True)),
+        claims=make_claims(before or ["q0"]),
+    )
+
+
+def make_mean(value):
+    return Estimate(value, value - 0.05, value + 0.05, 60)
+
+
+def make_pipeline(mean, p50, tokens=800.0):
+    means = {"nDCG@10": mean, "Tokens@10": tokens, "Recall@2000tok": 0.7}
+    return JudgedPipeline(
+        {name: make_mean(value) for name, value in means.items()},
+        {"p50": OpenEstimate(p50, p50 / 2, None, 5), "p95": OpenEstimate(2 * p50, p50, None, 5)},
+    )
+
+
+def test_a_winner_is_shown_on_questions_that_did_not_choose_it():
+    shown = make_choice(0.2)
+    assert shown.ships
+    assert shown.conclusion.startswith(
+        "Ship hybrid with context headings: nDCG@10 is 0.500 against 0.400 for hybrid and 0.300 "
+        "for BM25 alone; over hybrid +0.100, likely between "
+    )
+    assert "on 60 questions that had no part in the choice" in shown.conclusion
+    assert shown.shipped.documents.context.source == "headings"
+
+
+@pytest.mark.parametrize(
+    ("bm25_below", "told"),
+    [
+        (-0.1, "It is not shown to be better than BM25 alone, which costs least: 0.000, likely "),
+        (-0.2, "It is worse than BM25 alone, which costs least: −0.100, likely between "),
+    ],
+)
+def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below, told):
+    shown = make_choice(0.2, bm25_below=bm25_below)
+    assert shown.ships
+    assert told in shown.conclusion
+    assert "It is" not in make_choice(0.2).conclusion
+
+
+def test_without_a_shown_gain_the_config_is_kept():
+    kept = make_choice(0.0004)
+    assert kept.conclusion.startswith("Keep hybrid: nothing is shown to be better. ") or kept.ships
+    kept = make_choice(0.0)
+    assert not kept.ships
+    assert kept.conclusion.startswith("Keep hybrid: nothing is shown to be better. The best ")
+    assert kept.shipped == kept.config
+    same = make_choice(0.0, point={})
+    assert "no candidate was better on the 60 questions of the choice" in same.conclusion
+    assert "for BM25 alone, +0.100" in same.conclusion
+
+
+def test_nothing_is_shipped_without_held_out_questions():
+    few = make_choice(0.2, judged=0)
+    assert not few.ships
+    assert few.conclusion.startswith("Keep hybrid. You have ")
+
+
+def test_the_files_of_a_choice(tmp_path):
+    path = tmp_path / "chosen.yaml"
+    choice = make_choice(0.2)
+    told = report(choice)
+    asked = ChoiceOptions(config="hybrid", output=path)
+    written = STUDY.write(choice, told, asked, Lab(Quiet()))
+    files = list(written.files)
+    assert [file.suffix for file in files] == [".yaml", ".json", ".html", ".md"]
+    assert written.said == ""
+    assert load_config(path).documents.context.source == "headings"
+    assert load_config(path).description.startswith("Ship hybrid with context headings")
+    page = files[2].read_text()
+    assert choice.conclusion in unescape(page)
+    assert "context headings" in page
+    found = json.loads(files[1].read_text())
+    assert found["means"] == {"best": 0.5, "base": 0.4, "bm25": 0.3}
+    assert found["latency_p50_ms"] == {"best": 4.0, "base": 3.5, "bm25": 0.7}
+    assert [item["mean"] for item in found["trials"]] == [0.5, 0.6]
+
+
+def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is():
+    told = report(make_choice(0.2))
+    assert told.verdict[0].startswith("Ship hybrid with context headings: ")
+    assert told.verdict[1].startswith("Median time of a query, timed by turns: 4.00 ms ")
+    judged = told.tables["judged"]
+    assert judged.title == "On the 60 questions that had no part in the choice"
+    frame = tabulate(judged)
+    assert frame.index.tolist() == [
+        "hybrid with context headings",
+        "hybrid, as given",
+        "BM25 alone",
+    ]
+    assert frame["mean_low"].tolist() == pytest.approx([0.45, 0.35, 0.25])
+    assert frame["p50_ms"].tolist() == [4.0, 3.5, 0.7]
+    assert frame["tokens"].tolist() == [800.0] * 3
+    assert frame["ships"].tolist() == ["to ship", "", ""]
+    assert frame["lead"].tolist()[1:] == pytest.approx([0.1, 0.2])
+    assert "their intervals are simultaneous at 95 %" in judged.note
+    drawn = draw_scatter(judged, judged.scatters[0])
+    assert drawn
+    assert sorted(mark.number for mark in drawn.marks) == [1, 2, 3]
+    tried = told.tables["tried"]
+    assert tried.title == "What was tried, on the 60 questions of the choice"
+    assert tabulate(tried)["p50_ms"].tolist() == [3.5, 4.0]
+    assert tabulate(tried)["led"].tolist() == ["led", "led"]
+    assert not told.warnings
+
+
+def test_a_pipeline_stands_once_among_those_judged():
+    same = tabulate(report(make_choice(0.0, point={})).tables["judged"])
+    assert same.index.tolist() == ["hybrid, as given", "BM25 alone"]
+    bm25 = replace(make_choice(0.2), best=Trial("legs", ("BM25 alone",), KEYWORD, make_mean(0.6)))
+    assert tabulate(report(bm25).tables["judged"]).index.tolist() == [
+        "BM25 alone",
+        "hybrid, as given",
+    ]
+
+
+def test_unequal_amounts_of_text_are_a_warning():
+    choice = make_choice(0.2)
+    long = {**choice.pipelines, "best": make_pipeline(0.5, 4.0, tokens=1600.0)}
+    (told,) = report(replace(choice, pipelines=long)).warnings
+    assert "1,600 tokens (hybrid with context headings), 800 (hybrid, as given) and" in told
+
+
+def test_where_nothing_was_timed_or_judged_nothing_is_said_of_it():
+    few = make_choice(0.2, judged=0)
+    untimed = {name: replace(item, latency={}) for name, item in few.pipelines.items()}
+    told = report(replace(few, pipelines=untimed))
+    assert len(told.verdict) == 1
+    judged = told.tables["judged"]
+    assert judged.title == "On the 20 questions of the choice"
+    assert [column.key for column in judged.columns] == ["pipeline", "mean", "tokens", "ships"]
+    assert not judged.scatters
+
+
+def test_what_was_left_out_stands_below_its_reason():
+    choice = make_choice(0.2)
+    reason = "not tried: the budget was used up"
+    more = [Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200)]
+    told = report(replace(choice, trials=(*choice.trials, *more)))
+    (left_out,) = [block for block in told.blocks if block.title == "Left out"]
+    assert isinstance(left_out, Facts)
+    assert left_out.pairs == [
+        ("Not tried: the budget was used up", "chunks of 400 tokens, chunks of 200 tokens")
+    ]
+    assert len(told.tables["tried"].rows) == 2
+
+
+@pytest.mark.parametrize("steps", [("BM25 alone",), ("dense alone",)])
+def test_a_leg_alone_is_called_by_its_name(steps):
+    choice = make_choice(0.2)
+    alone = Trial("legs", steps, KEYWORD, make_mean(0.7))
+    assert replace(choice, best=alone).name == steps[0]
+
+
+def test_a_choice_is_judged_by_documents_that_had_no_part_in_it():
+    """Half the documents judge what the other half chose: they are a share of the collection's."""
+    whole = make_claims([f"q{i}" for i in range(120)], 3)
+    held = whole.hold_out([f"q{i}" for i in range(60)])
+    assert (held.leading, held.count, held.sampling.share) == ("documents", 20, 0.5)
+    assert "This holds for documents like these" in held.sentence
+    few = make_claims([f"q{i}" for i in range(120)], 20).hold_out([f"q{i}" for i in range(60)])
+    assert few.sentence.startswith("Cannot tell beyond these documents: 60 questions on 3 doc")
+    parted = make_claims([f"q{i}" for i in range(120)], 3, 0.1).hold_out(
+        [f"q{i}" for i in range(0, 120, 2)], bound=True
+    )
+    assert parted.leading == "questions"
+    assert "settings were chosen by questions on the same ones" in parted.sentence
+    told = replace(make_choice(0.2), claims=few).conclusion
+    assert few.sentence in told
+
+
+def test_where_the_claims_differ_a_choice_says_both():
+    shown, hidden = make_choice(0.2), make_choice(0.0)
+    claims = make_claims([f"q{i}" for i in range(60)], 3)
+    both = replace(shown, claims=claims, opposite=hidden.differences)
+    assert both.conclusion.endswith("On documents like these that is not shown (p 1.000).")
+    assert "not shown" not in shown.conclusion

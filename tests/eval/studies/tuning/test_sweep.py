@@ -1,0 +1,301 @@
+"""Sweeps: the front of quality against latency, the margins, and the report of both."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples.sweep import HOSTILE, make_grid, make_priced, make_sweep
+
+from assay.eval.report.files import write_blocks
+from assay.eval.report.scatter import draw_scatter
+from assay.eval.studies.tuning.point_map import map_points
+from assay.eval.studies.tuning.sweep import find_front
+from assay.eval.studies.tuning.sweep_report import report
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
+from assay.retrievers.base import AssayError
+
+ROOT = Path(__file__).parents[4]
+SWEEPS = sorted((ROOT / "configs" / "sweeps").glob("*.yaml"))
+
+
+POINTS = [
+    st.lists(st.tuples(*[st.integers(1, 6)] * costs, st.integers(0, 6)), max_size=12)
+    for costs in (1, 2)
+]
+
+
+@given(st.one_of(POINTS))
+def test_the_front_is_what_no_other_point_beats(points):
+    def beaten(point: tuple[int, ...]) -> bool:
+        return any(
+            all(one <= two for one, two in zip(other[:-1], point[:-1], strict=True))
+            and other[-1] >= point[-1]
+            and other != point
+            for other in points
+        )
+
+    front = find_front(points)
+    assert sorted(front) == [i for i, point in enumerate(points) if not beaten(point)]
+    costs = [points[i][0] for i in front]
+    assert costs == sorted(costs)
+
+
+def test_the_front_of_a_sweep_is_by_collection():
+    sweep = make_sweep()
+    fronts = {(item.collection, item.settings["fusion.k"]) for item in sweep.front}
+    assert fronts == {("lamps", 10), ("lamps", 60), ("tides", 10)}
+    best = sweep.best("lamps")
+    assert best is not None
+    assert best.settings["fusion.k"] == 60
+    assert sweep.best("nowhere") is None
+
+
+def write(sweep, folder):
+    return write_blocks(sweep, report(sweep), folder)
+
+
+def draw(sweep, collection, across):
+    table = report(sweep).tables[f"points_{collection}"]
+    found = [item for item in table.scatters if item.across == across]
+    return draw_scatter(table, found[0]) if found else None
+
+
+def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for():
+    sweep = make_priced()
+    assert {item.settings["fusion.k"] for item in sweep.front} == {10, 30, 60}
+    plot = draw(sweep, "lamps", "usd")
+    assert plot is not None
+    assert [mark.front for mark in plot.marks] == [True, True, True]
+    assert [mark.across.at for mark in plot.marks] == [0, 50, 100]
+    assert plot.unplaced == 1
+    # The line is that of the two figures drawn: the first point costs more and is worse.
+    assert plot.path.startswith(f"M0 100V{plot.marks[0].down.at:g}H")
+    assert draw(make_sweep(), "lamps", "usd") is None
+    untimed = make_priced(timed=False)
+    assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
+
+
+def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path):
+    page = write(make_priced(), tmp_path / "priced")
+    html, markdown = page.read_text(), page.with_suffix(".md").read_text()
+    assert "no other point is as fast, as cheap and as good" in html
+    assert html.count("USD per 1,000 queries</th>") == 1
+    assert "1 of the rows have no place here." in html
+    for text in ("2.00", "4.00"):
+        assert f'<td class="number">{text}</td>' in html
+        assert f"| {text} |" in markdown
+    assert '<td class="number quiet">–</td>' in html
+    plain = write(make_sweep(), tmp_path / "plain").read_text()
+    assert "no other point is as fast and as good" in plain
+    assert "USD per 1,000" not in plain
+
+
+def test_margins_average_over_all_else():
+    sweep = make_sweep()
+    by_value = {(item.collection, item.key, str(item.value)): item for item in sweep.margins}
+    whole = by_value["lamps", "fusion.k", "10"]
+    assert whole.points == 1
+    assert whole.mean.value == pytest.approx(0.4)
+    assert whole.latency == pytest.approx(2.0)
+    legs = by_value["lamps", "legs", HOSTILE]
+    assert legs.points == 3
+    # The scores 0.4, 0.5 and 0.6 of three points, for each query.
+    assert legs.mean.value == pytest.approx(0.5)
+    assert legs.best == pytest.approx(0.6)
+    assert legs.latency == pytest.approx((2 + 30 + 9) / 3)
+
+
+def test_the_plot_dims_what_is_off_the_front():
+    sweep = make_sweep()
+    plot = draw(sweep, "lamps", "p95_ms")
+    assert plot is not None
+    assert [(mark.number, mark.front) for mark in plot.marks] == [(2, False), (3, True), (1, True)]
+    for mark in plot.marks:
+        assert 0 <= mark.across.low < mark.across.at < mark.across.high <= 100
+        assert 0 <= mark.down.high < mark.down.at < mark.down.low <= 100
+    fast, good = plot.marks[1:]
+    assert fast.across.at < good.across.at
+    assert good.down.at < fast.down.at  # from the top
+    assert plot.path == (
+        f"M{fast.across.at:g} 100V{fast.down.at:g}H{good.across.at:g}V{good.down.at:g}H100"
+    )
+    assert all(0 <= tick.at <= 100 for tick in (*plot.across, *plot.quality))
+    assert len(plot.quality) >= 3
+
+
+def test_points_that_were_not_timed_are_counted_and_left_out():
+    sweep = make_sweep()
+    plot = draw(sweep, "tides", "p95_ms")
+    assert plot is not None
+    assert len(plot.marks) == 1
+    assert plot.unplaced == 1
+    assert draw(make_sweep(timed=False), "lamps", "p95_ms") is None
+
+
+def test_the_report_tells_all(tmp_path):
+    sweep = make_sweep()
+    page = write(sweep, tmp_path / sweep.id).read_text()
+    assert HOSTILE not in page
+    assert "&lt;script&gt;" in page
+    assert "assay tune" in page
+    assert "the model is away" in page
+    assert "run-60 is degraded: the keyword leg is down" in page
+    assert len(re.findall(r'<g class="dim">', page)) == 1
+    assert page.count("../run-60/report.html") == 1
+    markdown = (tmp_path / sweep.id / "report.md").read_text()
+    assert "<script>" not in markdown
+    tables = [block for block in markdown.split("\n\n") if block.startswith("| Point |")]
+    assert [len({row.count("|") for row in block.splitlines()}) for block in tables] == [1, 1]
+    facts = json.loads((tmp_path / sweep.id / "sweep.json").read_text())
+    assert [row.get("failure") for row in facts["points"]].count("the model is away") == 1
+    assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
+
+
+def test_two_axes_make_a_heat_map(tmp_path):
+    page = write(make_grid(), tmp_path).read_text()
+    cells = re.findall(r'<td class="number (heat-\d most|heat-\d|quiet)">(.*?)</td>', page)
+    assert cells[:4] == [
+        ("heat-0", "0.250"), ("heat-4", "0.500"), ("heat-9 most", "0.750"), ("quiet", "–"),
+    ]  # fmt: skip
+    assert "by two axes" not in write(make_sweep(), tmp_path).read_text()
+
+
+def test_a_heat_map_averages_over_the_axes_of_fewest_values():
+    points = [
+        ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
+    ]
+    found = map_points(points, "map", "nDCG@10")
+    assert found is not None
+    assert [column.heading for column in found.columns] == ["k ↓ leg →", "x", "y", "z"]
+    assert found.note.endswith("the mean over b.")
+    assert found.rows == ["6", "9", "30"]
+    assert found.columns[1].read("30") == pytest.approx(0.3)
+    assert map_points([({"k": 1}, 0.1), ({"k": 2}, 0.2)], "map", "nDCG@10") is None
+
+
+def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path):
+    sweep = make_sweep(failed=True)
+    page = write(sweep, tmp_path / sweep.id).read_text()
+    assert page.count("Failed: ") == len(sweep.results)
+
+
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_the_sweeps_of_the_project_can_be_run(path):
+    settings = read_sweep(path)
+    tasks = list_tasks(path, settings, ())
+    assert settings.description
+    assert settings.name == path.stem
+    assert 1 < len(tasks) / len(settings.collections) <= 30
+    configs = [task.config.model_dump_json() for task in tasks]
+    assert len(set(configs)) == len(configs)
+
+
+def write_sweep(folder, text):
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    return path
+
+
+BASE = f"base: {ROOT}/configs/hybrid_rrf.yaml\ncollections: [harbourline]\n"
+
+
+def list_points(path):
+    return [task.point for task in list_tasks(path, read_sweep(path), ())]
+
+
+def test_an_overridden_dataset_takes_the_place_of_collections(tmp_path):
+    path = write_sweep(tmp_path, f"{BASE}axes: {{retriever.fusion.k: [2, 10]}}\n")
+    overrides = ["dataset=tarnwick:dev"]
+    tasks = list_tasks(path, read_sweep(path, (), overrides), overrides)
+    assert [task.config.dataset for task in tasks] == ["tarnwick:dev"] * 2
+    with pytest.raises(AssayError, match=r"mine\.yaml: axes\.retriever\.fusion\.k: is an axis"):
+        read_sweep(path, (), ["retriever.fusion.k=7"])
+
+
+def test_points_are_the_product_of_configs_axes_and_collections(tmp_path):
+    path = write_sweep(
+        tmp_path,
+        f"configs: [{ROOT}/configs/bm25.yaml, {ROOT}/configs/semantic.yaml]\n"
+        "axes: {retriever.legs.*.depth: [5, 9], documents.headings: [true]}\n"
+        f"collections: [harbourline, {ROOT}/datasets/harbourline]\n",
+    )
+    tasks = list_tasks(path, read_sweep(path), ["limit=3"])
+    assert len(tasks) == 8
+    first, last = tasks[0], tasks[-1]
+    assert first.point == {
+        "config": "bm25",
+        "retriever.legs.*.depth": 5,
+        "documents.headings": True,
+    }
+    assert first.config.retriever.legs["keyword"].depth == 5
+    assert last.config.retriever.legs["dense"].depth == 9
+    assert first.config.dataset == "harbourline"
+    assert last.config.dataset == f"{ROOT}/datasets/harbourline"
+    assert {task.config.limit for task in tasks} == {3}
+    assert tasks[0].label == "config bm25, depth 5, headings true on harbourline"
+
+
+def test_paths_of_a_sweep_are_from_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "base.yaml").write_text(f"base: {ROOT}/configs/bm25.yaml\n")
+    shutil.copytree(ROOT / "datasets" / "harbourline", tmp_path / "mine")
+    path = write_sweep(tmp_path / "sweeps", "base: ../base.yaml\ncollections: [../mine]\n")
+    for folder in (tmp_path, ROOT):
+        monkeypatch.chdir(folder)
+        (task,) = list_tasks(path, read_sweep(path), ())
+        assert task.config.dataset == str(tmp_path / "mine")
+
+
+def test_without_collections_each_config_runs_on_its_own(tmp_path):
+    for name in ("harbourline", "tarnwick"):
+        text = f"base: {ROOT}/configs/bm25.yaml\ndataset: {name}\n"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    path = write_sweep(tmp_path, "configs: [harbourline.yaml, tarnwick.yaml]\n")
+    tasks = list_tasks(path, read_sweep(path), ())
+    assert [task.config.dataset for task in tasks] == ["harbourline", "tarnwick"]
+
+
+def test_grids_may_be_united_and_axes_left_out(tmp_path):
+    grids = "axes: [{retriever.fusion.k: [1, 2]}, {retriever.fusion: [{type: linear}]}]\n"
+    assert list_points(write_sweep(tmp_path, BASE + grids)) == [
+        {"retriever.fusion.k": 1},
+        {"retriever.fusion.k": 2},
+        {"retriever.fusion": {"type": "linear"}},
+    ]
+    assert list_points(write_sweep(tmp_path, BASE)) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (BASE + "axis: {}", ("axis", "unknown key")),
+        (BASE + "axes: {retriever.fusion.k: 5}", ("axes", "retriever.fusion.k", "list")),
+        (BASE + "axes: {retriever.fusion.k: []}", ("axes", "retriever.fusion.k", "at least 1")),
+        (BASE + "axes: {retriever.fusion.kk: [5]}", ("retriever.fusion.kk", "unknown key")),
+        (BASE + "axes: {retriever.fusion.k: [fast]}", ("retriever.fusion.k", "'fast'")),
+        (BASE + "axes: {retriever.stages.*.depth: [5]}", ("retriever.stages.*.depth", "no keys")),
+        (BASE + "axes: {dataset: [scifact]}", ("axes.dataset", "collections")),
+        (BASE + "configs: [a.yaml]", ("base, configs", "one of them")),
+        (BASE + "measure: nDCG@ten", ("measure", "nDCG@ten")),
+        (BASE + "name: a/b", ("name", "pattern")),
+        ("collections: [harbourline]", ("base, configs", "one of them")),
+        ("base: a.yaml\ncollections: [nowhere]", ("collections", "nowhere", "harbourline")),
+        ("base: a.yaml\ncollections: [harbourline]", ("a.yaml", "no such config")),
+        ("base: a.yaml", ("a.yaml", "no such config")),
+        ("base: a.yaml\ncollections: [./nowhere]", ("collections", "nowhere", "no such")),
+        ("[1]", ("mapping",)),
+    ],
+)
+def test_a_bad_file_is_one_line(tmp_path, text, words):
+    path = write_sweep(tmp_path, text)
+    with pytest.raises(AssayError) as caught:
+        list_points(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    for word in words:
+        assert word in message

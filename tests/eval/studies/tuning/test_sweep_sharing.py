@@ -1,0 +1,123 @@
+"""What points of a sweep share, what is kept of them, and what a dry run says of both."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tools.open_legs import count_open_legs
+from tools.processes import ROOT
+
+from assay.eval.cli.main import assay
+from assay.eval.running import cached_figures
+from assay.eval.running.runner import Runner
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
+from assay.retrievers.base import Quiet
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text import term_counts
+
+QUICK = ("limit=4", "latency.queries=3", "latency.warm_up=0")
+LEG = "retriever.legs.keyword"
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        f"base: {ROOT}/configs/bm25.yaml\n"
+        f"axes: {{{LEG}.k1: [0.5, 3.0], {LEG}.depth: [5, 9]}}\n"
+        "collections: [harbourline]\n"
+    )
+    return path
+
+
+def run(sweep, folder, *, stored):
+    resources = Resources(Cache(folder / "cache"), Quiet())
+    tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
+    return Runner("nDCG@10", resources, folder / "reports", stored=stored).run(tasks)
+
+
+def scores(done):
+    return [
+        (one.identity, one.result.figures.means, one.result.figures.scores)
+        for one in done
+        if one.result.figures
+    ]
+
+
+def tell(done):
+    """Return what MLflow is told, as JSON values."""
+    records = [asdict(one.record) for one in done if one.record]
+    return json.loads(json.dumps(records, default=str))
+
+
+def test_a_point_scores_as_its_stored_run_bit_for_bit(sweep, tmp_path):
+    alone, shared = (
+        run(sweep, tmp_path / name, stored=name == "stored") for name in ("stored", "scored")
+    )
+    assert len(scores(alone)) == 4
+    assert scores(alone) == scores(shared)
+    assert all(one.run for one in alone)
+    assert not any(one.run for one in shared)
+    assert not (tmp_path / "scored" / "reports").exists()
+
+
+def test_a_finished_point_is_only_read(sweep, tmp_path, monkeypatch):
+    first = run(sweep, tmp_path, stored=False)
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("it was searched again")
+
+    monkeypatch.setattr(cached_figures, "search_unstored", fail)
+    again = run(sweep, tmp_path, stored=False)
+    assert [one.result for one in again] == [one.result for one in first]
+    assert tell(again) == tell(first)
+
+
+def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
+    sweep, tmp_path, monkeypatch
+):
+    counted: list[int] = []
+    real = term_counts.count_terms
+
+    def count(
+        passages: Sequence[Sequence[str]], vocabulary: dict[str, int]
+    ) -> term_counts.TermCounts:
+        counted.append(len(passages))
+        return real(passages, vocabulary)
+
+    monkeypatch.setattr(term_counts, "count_terms", count)
+    held = count_open_legs(monkeypatch)
+    assert all(one.result.figures for one in run(sweep, tmp_path, stored=False))
+    assert len(counted) == 1
+    assert held == [1, 1, 1, 1], "that of one k1 is closed before the next is opened"
+
+
+def test_a_sweep_of_many_points_is_repeated_with_its_rows_in_mlflow(sweep, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    found = []
+    for _ in range(2):
+        done = CliRunner().invoke(assay, ["sweep", str(sweep), *QUICK, "--json"])
+        assert done.exit_code == 0, (done.output, done.exception)
+        found.append(json.loads(done.stdout))
+    assert found[0]["mlflow_parent"] == found[1]["mlflow_parent"]
+    assert [item["measures"] for item in found[0]["points"]] == [
+        item["measures"] for item in found[1]["points"]
+    ]
+    (stored,) = [item["run"] for item in found[0]["points"] if item["run"]]
+    assert (tmp_path / "reports" / stored / "report.html").exists()
+    assert Path(found[0]["report"]).read_text().count("report.html") == 1
+
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    experiment = client.get_run(found[0]["mlflow_parent"]).info.experiment_id
+    parent = f"tags.mlflow.parentRunId = '{found[0]['mlflow_parent']}'"
+    children = client.search_runs([experiment], parent)
+    assert len(children) == 4
+    assert all("nDCG_at_10" in child.data.metrics for child in children)
