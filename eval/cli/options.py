@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from functools import wraps
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +35,6 @@ FULL = click.option(
     help="Show every table, column and warning.",
 )
 NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-MEASURES = click.option(
-    "--measure",
-    "--measures",
-    "measures",
-    help="What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too.",
-)
-LIMIT = click.option("--limit", type=at_least(1), help="Ask only so many queries: a quick look.")
 BASELINES = click.option(
     "--baselines",
     type=click.Path(path_type=Path),
@@ -167,27 +159,3 @@ def engine(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return call
 
     return offer
-
-
-ENGINES = click.option(
-    "--engine", "engines", multiple=True, metavar="NAME", help="Search in this engine; repeatable."
-)
-
-
-class Fraction(click.FloatRange):
-    """A number above 0 (`min_open`), at most 1; click lets NaN pass every range."""
-
-    def __init__(self, *, min_open: bool = True) -> None:
-        super().__init__(0, 1, min_open=min_open)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the number that `value` is."""
-        number = super().convert(value, param, ctx)
-        return self.fail(f"{value!r} is not a number", param, ctx) if isnan(number) else number
-
-
-def split_names(text: str) -> list[str]:
-    """Return the names in `text`, which have commas between them."""
-    return [name.strip() for name in text.split(",")]

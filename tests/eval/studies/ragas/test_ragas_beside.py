@@ -39,23 +39,6 @@ def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path):
     ]
 
 
-def test_a_metric_without_a_near_measure_or_without_scores(tmp_path):
-    run = make_run(tmp_path, "planned", [1, 2])
-    alone, none = compare(
-        run,
-        [
-            Scores(KNOWN["Faithfulness"], {"q0": 1.0, "q1": 0.0}),
-            Scores(KNOWN["ContextRecall"], {"q0": "x", "q1": "x"}),
-        ],
-        5,
-    )
-    assert alone.mean is not None
-    assert (alone.mean.value, alone.measure, alone.tau, alone.differ) == (0.5, "", None, None)
-    assert none.mean is None
-    assert none.as_json()["mean"] is None
-    assert none.scores.reasons == {"x": 2}
-
-
 def test_tau_is_kendalls_b():
     assert correlate(pairs((0, 0), (0.5, 0.1), (1, 1))) == pytest.approx(1)
     assert correlate(pairs((0, 1), (0.5, 0.5), (1, 0))) == pytest.approx(-1)

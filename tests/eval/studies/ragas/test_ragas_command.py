@@ -120,17 +120,6 @@ def test_stored_answers_are_judged_with_the_contexts_they_were_given(reports, se
     assert "answers and contexts of 4 queries" in call(*asked)
 
 
-def test_without_reference_answers(reports, server):
-    make_judged(reports, answers=False)
-    rows = metrics(call_json())
-    for name in MEANS:
-        if name in ("ContextPrecisionWithReference", "ContextRecall"):
-            assert rows[name]["mean"] is None
-            assert rows[name]["missing"] == {"no reference answer": QUERIES}
-        else:
-            assert rows[name]["mean"]["n"] == QUERIES
-
-
 def test_unreadable_judgments_are_told_and_are_no_zeros(reports, server):
     make_judged(reports)
     server.react = lambda _: Say("I would rather talk about the sea.")
