@@ -21,6 +21,7 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.models.base import SparseVector
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
@@ -28,7 +29,6 @@ from assay.retrievers.models.late_interaction.token_vectors import (
     TokenEncoderSettings,
 )
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
-from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.plugins import look_here
 from assay.retrievers.store.cache import Cache, default_root

@@ -25,6 +25,24 @@ def load(reference: str, progress: Progress = QUIET) -> Collection:
     return load_card(*find(reference), progress)
 
 
+def load_unjudged(reference: str, progress: Progress = QUIET) -> Collection:
+    """Return the documents of a collection with its card, without queries and judgments.
+
+    Raises AssayError as `load` does.
+    """
+    card, variant = find(reference)
+    documents = open_source(card, Problems(strict=True, progress=progress)).documents()
+    return Collection(
+        name=_name(card, variant),
+        title=card.title,
+        documents=list_documents(documents),
+        queries=(),
+        gold={},
+        card=card,
+        progress=progress,
+    )
+
+
 def load_card(
     card: Card,
     variant: str,
@@ -43,7 +61,7 @@ def load_card(
     gold = source.gold(variant, documents, queries).items
     asked = [query for query in queries.values() if unjudged or query.id in gold]
     return Collection(
-        name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
+        name=_name(card, variant),
         title=card.title,
         documents=list_documents(documents),
         queries=tuple(asked),
@@ -55,6 +73,10 @@ def load_card(
         drop_self_matches=card.drop_self_matches,
         progress=progress,
     )
+
+
+def _name(card: Card, variant: str) -> str:
+    return card.name if variant == card.variants[0] else f"{card.name}:{variant}"
 
 
 def list_documents(documents: Mapping[str, Document]) -> Sequence[Document]:

@@ -246,9 +246,13 @@ class _Writer:
         found: list[int] = []
         for line, piece in enumerate(content.split("\n"), first):
             low, high = starts[min(line, last)], starts[min(line + 1, last)]
-            bare = piece.lstrip()  # a tab before it may be part of it
+            bare = piece.lstrip()
+            blanks = len(piece) - len(bare)
             at = text.rfind(bare, low, high)
-            found += [max(at, low)] * (len(piece) - len(bare))
+            if low <= at - blanks and text.startswith(piece[:blanks], at - blanks):
+                found += range(at - blanks, at)
+            else:  # they are part of a tab
+                found += [max(at - 1, low)] * blanks
             found += range(at, at + len(bare)) if at >= 0 else self._follow(bare, low, high)
             found.append(found[-1] + 1 if piece else low)
         return found

@@ -18,6 +18,7 @@ HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 THAI = "\u0e01-\u0e2e\u0e30\u0e32\u0e33\u0e40-\u0e45"
 
 LETTER = re.compile(r"[^\W\d_]")
+NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 SCRIPTS = [re.compile(f"[{letters}]") for letters in (HAN, KANA, HANGUL, THAI)]
 TEXTS, CHARACTERS = 1000, 1000  # what is looked at: so much of each of so many
 MUCH = 0.1  # of all letters
@@ -36,9 +37,11 @@ def find_unspaced(texts: Iterable[str]) -> Mapping[Unspaced, float]:
     counts: Counter[Unspaced] = Counter()
     for text in islice(texts, TEXTS):
         start = text[:CHARACTERS]
-        found = LETTER.findall(start)
-        letters += len(found)
-        if not start.isascii():
+        if start.isascii():
+            letters += len(start.encode().translate(None, NO_LETTERS))
+        else:
+            found = LETTER.findall(start)
+            letters += len(found)
             joined = "".join(found)
             han, kana, korean, thai = (len(script.findall(joined)) for script in SCRIPTS)
             east: Unspaced = "japanese" if kana > JAPANESE * (han + kana) else "chinese"

@@ -4,7 +4,7 @@ With tf_f the occurrences of a term in field f of a passage, which has dl_f term
 the mean of dl_f over the passages that have the field, w_f its weight, and df the passages out of
 N that hold the term in any field, each occurrence of a term in the query adds
 
-    tf = sum over f of w_f * tf_f / (1 - b_f + b_f * dl_f / avgdl_f)
+    tf = sum over f of w_f * tf_f / (1 - b + b * dl_f / avgdl_f)
     okapi:   idf * tf * (k1 + 1) / (tf + k1)
     lucene:  idf * tf / (tf + k1)
 
@@ -33,7 +33,6 @@ class FieldTerms:
     """One field: the terms of each passage in it, None for a passage that lacks the field."""
 
     weight: float
-    b: float
     passages: Sequence[Sequence[str] | None]
 
 
@@ -44,12 +43,9 @@ class FieldScorer:
         self._formula = formula
 
     def build(self, fields: Sequence[FieldTerms], folder: Path) -> None:
-        """Write into `folder` what `load` needs. At least one field must have a term.
-
-        The formula's `b` is that of the fields.
-        """
+        """Write into `folder` what `load` needs. At least one field must have a term."""
         vocabulary: dict[str, int] = {}
-        table = _add_up(fields, vocabulary)
+        table = _add_up(fields, self._formula.b, vocabulary)
         frequencies = np.diff(table.indptr)
         k1, passages = self._formula.k1, table.shape[0]
         if self._formula.variant == "okapi":
@@ -74,7 +70,7 @@ class FieldScorer:
         return self._table.score(query)
 
 
-def _add_up(fields: Sequence[FieldTerms], vocabulary: dict[str, int]) -> Any:
+def _add_up(fields: Sequence[FieldTerms], b: float, vocabulary: dict[str, int]) -> Any:
     """Return the tf of each term in each passage as a sparse matrix, and fill `vocabulary`."""
     from scipy.sparse import coo_array
 
@@ -91,7 +87,7 @@ def _add_up(fields: Sequence[FieldTerms], vocabulary: dict[str, int]) -> Any:
             for passage in field.passages
             for term in passage or ()
         ]
-        norms = 1 - field.b + field.b * lengths * held / lengths.sum()
+        norms = 1 - b + b * lengths * held / lengths.sum()
         weights.append(field.weight / norms[one])
     shape = (len(fields[0].passages), len(vocabulary))
     return coo_array((np.concatenate(weights), (np.concatenate(rows), columns)), shape).tocsc()

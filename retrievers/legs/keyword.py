@@ -1,7 +1,7 @@
 """The keyword leg: BM25 over analysed chunks, or BM25F over their fields."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,9 +137,6 @@ class KeywordLegSettings(LegSettings):
     )
     k1: float = Field(K1, gt=0, description="how fast repetitions of a term saturate")
     b: float = Field(B, ge=0, le=1, description="how much long chunks or fields are discounted")
-    field_b: dict[FieldName, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="BM25F: b of single fields, in place of `b`"
-    )
     epsilon: float = Field(
         0.25,
         ge=0,
@@ -157,8 +154,6 @@ class KeywordLegSettings(LegSettings):
             )
         if self.scorer == "rank-bm25" and self.weights is not None:
             raise ValueError("scorer rank-bm25 has no fields; take `weights` out")
-        if self.field_b and self.weights is None:
-            raise ValueError("field_b: there are no fields without `weights`; {} has the defaults")
         return self
 
     def build(self, resources: Resources) -> "KeywordLeg":
@@ -277,7 +272,6 @@ class KeywordLeg(ScoringLeg):
         terms = {text: self._analyzer.analyze(text) for text in set(texts)}
         return FieldTerms(
             weight=weight,
-            b=self._settings.field_b.get(name, self._settings.b),
             passages=[terms[text] if text else None for text in texts],
         )
 

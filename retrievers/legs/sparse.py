@@ -12,8 +12,8 @@ from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
+from assay.retrievers.models.base import SparseVector
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
-from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.settings import Resources
 
 

@@ -6,16 +6,9 @@ from typing import Any
 
 from assay.retrievers.base import Quiet
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.choice import EncoderChoice
-from assay.retrievers.models.late_interaction.token_vectors import (
-    CachingTokenEncoder,
-    TokenEncoderSettings,
-)
-from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
+from assay.retrievers.models.choice import PassageEncoderChoice, Reader
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources, Settings
-
-Reader = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
@@ -25,9 +18,7 @@ def list_encoders(parts: Iterable[Settings], resources: Resources) -> list[Reade
     silent = replace(resources, progress=Quiet())
     settings = (value for part in parts for _, value in part)
     built: list[Reader] = [
-        item.build(silent)
-        for item in settings
-        if isinstance(item, EncoderChoice | SparseEncoderSettings | TokenEncoderSettings)
+        item.build(silent) for item in settings if isinstance(item, PassageEncoderChoice)
     ]
     return list({encoder.identity: encoder for encoder in built}.values())
 

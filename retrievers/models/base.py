@@ -4,14 +4,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrievers.base import AssayError, cut
 from assay.retrievers.services.prices import FREE, Prices, Usage
 
 Vectors = NDArray[np.float32]
+SHOWN = 40  # characters of a text
 
 TEXTS_PER_PART = 64  # what a killed run loses at most
 
@@ -30,18 +32,26 @@ class EncodedPart:
     waited: float = 0.0
 
 
-class Encoder(ABC):
+class Model(ABC):
+    """What identifies a model of whatever kind."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Digest of the weights and of all settings that change what it makes of a passage."""
+
+    def metadata(self) -> Mapping[str, Any]:
+        """What identifies the model: name, build, digest of its files. JSON values."""
+        return {}
+
+
+class Encoder(Model):
     """Turns texts into vectors of unit length, so that a dot product is their cosine.
 
     `prices` are what it charges: nothing on this machine; None where that is not known.
     """
 
     prices: Prices | None = FREE
-
-    @property
-    @abstractmethod
-    def identity(self) -> str:
-        """Digest of the weights and of all settings that change a passage's vector."""
 
     @property
     def texts_per_part(self) -> int:
@@ -74,12 +84,8 @@ class Encoder(ABC):
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
 
-    def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
-        return {}
 
-
-class CrossEncoder(ABC):
+class CrossEncoder(Model):
     """Scores a query and a passage read together.
 
     `prices` are as an encoder's, per thing of which `unit` is the name. A `listwise` one reads all
@@ -89,11 +95,6 @@ class CrossEncoder(ABC):
     prices: Prices | None = FREE
     unit: str = "tokens"
     listwise: bool = False
-
-    @property
-    @abstractmethod
-    def identity(self) -> str:
-        """Digest of the weights and of all settings that change a score."""
 
     @abstractmethod
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -114,6 +115,69 @@ class CrossEncoder(ABC):
         """
         return 0
 
-    def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
-        return {}
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """The terms of a text by their number in the model's vocabulary, rising, and their weights.
+
+    Weights are positive.
+    """
+
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, row: NDArray[np.float32]) -> Self:
+        """Return what is above 0 in a row as wide as the vocabulary.
+
+        Raises AssayError for a number that is not finite: NaN is above nothing, and would be lost.
+        """
+        if not np.isfinite(row).all():
+            raise AssayError("a sparse vector has a weight that is not finite")
+        terms = np.flatnonzero(row > 0).astype(np.int32)
+        return cls(terms, row[terms].astype(np.float32))
+
+    def check(self, name: str, text: str, way: str = "") -> Self:
+        """Return this vector. Raises AssayError, which ends with the `way` out, unless each weight
+        that the encoder `name` gave `text` is finite and above 0.
+        """
+        if not np.all((self.weights > 0) & (self.weights < np.inf)):
+            raise AssayError(
+                f"{name}: the sparse vector of {cut(text, SHOWN)!r} has a weight that is not above "
+                f"0 and finite{'; ' if way else ''}{way}"
+            )
+        return self
+
+    def to_bytes(self) -> bytes:
+        """Return terms and weights, one after the other."""
+        return self.terms.tobytes() + self.weights.tobytes()
+
+    @classmethod
+    def from_bytes(cls, value: bytes) -> Self:
+        """Return the vector that `to_bytes` made `value` of."""
+        half = len(value) // 2
+        return cls(np.frombuffer(value[:half], np.int32), np.frombuffer(value[half:], np.float32))
+
+
+class SparseEncoder(Model):
+    """Turns texts into weights of terms, so that a dot product is their score."""
+
+    @abstractmethod
+    def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
+        """Return one vector a text."""
+
+    @abstractmethod
+    def encode_query(self, text: str) -> SparseVector:
+        """Return the vector of a query."""
+
+
+class TokenEncoder(Model):
+    """Turns a text into a vector of unit length for each of its tokens, of which there is one."""
+
+    @abstractmethod
+    def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return for each text float32, shape (tokens, dimensions)."""
+
+    @abstractmethod
+    def encode_query(self, text: str) -> Vectors:
+        """Return the vectors of a query: float32, shape (tokens, dimensions)."""

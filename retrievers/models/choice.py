@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
@@ -24,7 +25,36 @@ ROOM = 1e-9
 LARGEST_LOGIT = 30.0
 
 
-class EncoderChoice(Settings, ABC):
+class Reader(Protocol):
+    """An encoder behind its cache, as far as it reads passages."""
+
+    @property
+    def identity(self) -> str:
+        """Digest of all that decides what is made of a passage."""
+        ...
+
+    def keep(self, texts: Sequence[str]) -> int:
+        """Encode what is not in the cache yet, and return how many texts that were."""
+        ...
+
+    def recall_seconds(self, texts: Sequence[str]) -> float | None:
+        """Return the seconds that encoding the distinct `texts` took; None where some were lost."""
+        ...
+
+    def metadata(self) -> Mapping[str, Any]:
+        """The facts of the encoder behind the cache."""
+        ...
+
+
+class PassageEncoderChoice(Settings, ABC):
+    """Base of the settings of whatever encodes passages: as a vector, as terms, or by tokens."""
+
+    @abstractmethod
+    def build(self, resources: Resources) -> Reader:
+        """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
+
+
+class EncoderChoice(PassageEncoderChoice):
     """Base of the settings of every encoder."""
 
     @property

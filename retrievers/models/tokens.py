@@ -17,16 +17,19 @@ class Tokenizer:
     """A tokenizer, without truncation and special tokens. Safe to call from threads."""
 
     def __init__(self, name: str, resources: Resources) -> None:
-        """Load the tokenizer of the pinned model `name`, fetched if it is not in the cache, or
-        that of a model in the folder `name`.
+        """Find the tokenizer of the pinned model `name`, fetched if it is not in the cache, or
+        that of a model in the folder `name`. It is loaded when a text needs it.
         """
-        folder, self.identity = _locate(name, resources)
-        self._reader = _read(folder / "tokenizer.json", self.identity)
+        self._folder, self.identity = _locate(name, resources)
 
     @classmethod
     def default(cls, resources: Resources) -> "Tokenizer":
         """Return the tokenizer the default encoder and cross-encoder share (0.7 MB)."""
         return cls(DEFAULT_TOKENIZER, resources)
+
+    @cached_property
+    def _reader(self) -> Any:
+        return _read(self._folder / "tokenizer.json", self.identity)
 
     @cached_property
     def splits_at_blanks(self) -> bool:

@@ -21,7 +21,8 @@ from assay.retrievers.documents.references.references import find_references
 from assay.retrievers.documents.references.targets import Targets
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.tokens import TokenMap
-from assay.retrievers.legs.truncation import Reader, count_unread, find_window, list_encoders
+from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
+from assay.retrievers.models.choice import Reader
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import PipelineSettings

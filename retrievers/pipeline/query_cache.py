@@ -13,10 +13,10 @@ import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass as validated
 
 from assay.retrievers.base import AssayError, Progress, Ranking
 from assay.retrievers.base.installation import hint_extra
@@ -55,7 +55,7 @@ class RedisCacheSettings(Settings):
 CacheSettings = Annotated[MemoryCacheSettings | RedisCacheSettings, Field(discriminator="type")]
 
 
-@validated(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A ranking, and the epochs of the documents it names, by their ids."""
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.in_memory import gather_unjudged
-from assay.eval.collections.loading import load
+from assay.eval.collections.loading import load_unjudged
 from assay.eval.collections.permissions import find_allowed
 from assay.eval.configs.config import RunConfig
 from assay.eval.configs.resources import make_resources
@@ -123,9 +123,12 @@ def search(settings: RunConfig, asked: Query, k: int, context: bool) -> SearchAn
 def open_collection(
     reference: str, resources: Resources, converter: AnyConverter | None = None
 ) -> Collection:
-    """Return the collection that `reference` names, or the documents of a bare folder or file."""
+    """Return the collection that `reference` names, or the documents of a bare folder or file.
+
+    Its queries and judgments, of which a search has no use, are not read.
+    """
     if not is_bare(reference):
-        return load(reference, resources.progress)
+        return load_unjudged(reference, resources.progress)
     source = open_source(reference, resources, converter)
     return gather_unjudged(source.documents, source.name)
 

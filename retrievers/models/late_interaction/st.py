@@ -12,9 +12,8 @@ import numpy as np
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
-from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.base import TokenEncoder, Vectors
 from assay.retrievers.models.st import PACKAGES, StModel, StRecipe
-from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 

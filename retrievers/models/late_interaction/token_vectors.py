@@ -13,13 +13,12 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 from assay.retrievers.model_files.recipes import Recipe
-from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.base import TokenEncoder, Vectors
 from assay.retrievers.models.cached_vectors import KeptEncoder
-from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.choice import ModelSettings, PassageEncoderChoice, check_tokens
 from assay.retrievers.models.late_interaction.st import StTokenEncoder
 from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
 from assay.retrievers.models.st import StRecipe
-from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.models.vector_check import CACHED, check_vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -28,7 +27,7 @@ REVISION = 1  # raise it when the code below comes to give other vectors
 CACHE_KIND = "token_vectors"
 
 
-class TokenEncoderSettings(ModelSettings):
+class TokenEncoderSettings(ModelSettings, PassageEncoderChoice):
     """A model that gives a vector a token. Its name alone may stand for it."""
 
     model: str = Field(
@@ -114,7 +113,7 @@ class CachingTokenEncoder(KeptEncoder[TokenEncoder]):
     def find(self, texts: Sequence[str]) -> Iterator[NDArray[np.float16]]:
         """Yield for each text float16, shape (tokens, dimensions); few are held at a time."""
         way = CACHED.format(kind=self.kind)
-        for text, item in zip(texts, self._kept.find(texts), strict=True):
+        for text, item in zip(texts, self._find(texts), strict=True):
             vectors = np.load(io.BytesIO(item.value), allow_pickle=False)
             check_vectors(self._name, vectors, [text] * len(vectors), way)
             yield vectors

@@ -11,12 +11,12 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.packages import Kind
 from assay.retrievers.model_files.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
+from assay.retrievers.models.base import SparseEncoder, SparseVector
 from assay.retrievers.models.cached_vectors import KeptEncoder
-from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.choice import ModelSettings, PassageEncoderChoice, check_tokens
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
 from assay.retrievers.models.sparse import splade
 from assay.retrievers.models.sparse.st import StSparseEncoder
-from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
 from assay.retrievers.models.st import StRecipe
 from assay.retrievers.models.vector_check import CACHED
 from assay.retrievers.settings import Resources
@@ -26,7 +26,7 @@ CACHE_KIND = "sparse_embeddings"
 KIND: Kind = "sparse-encoder"
 
 
-class SparseEncoderSettings(ModelSettings):
+class SparseEncoderSettings(ModelSettings, PassageEncoderChoice):
     """A learned sparse encoder. Its name alone may stand for it."""
 
     model: str = Field(
@@ -107,7 +107,7 @@ class CachingSparseEncoder(KeptEncoder[SparseEncoder]):
 
     def encode(self, texts: Sequence[str]) -> SparseEncodedTexts:
         """Return the vectors of `texts` and how many were not in the cache."""
-        found = list(self._kept.find(texts))
+        found = list(self._find(texts))
         way = CACHED.format(kind=self.kind)
         vectors = [
             SparseVector.from_bytes(item.value).check(self._name, text, way)

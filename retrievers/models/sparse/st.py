@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.retrievers.model_files.files import ModelFiles
-from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
+from assay.retrievers.models.base import SparseEncoder, SparseVector
 from assay.retrievers.models.st import PACKAGES, StModel, StRecipe
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest

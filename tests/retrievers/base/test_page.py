@@ -132,6 +132,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r", "\n\n"]))
 @example(["1. 1. q", "\t- t"], "\n")
 @example(["> > a\t", "> b"], "\r\n")
+@example(["~~~~~", "# One `a`", "    a\tb"], "\r\n")
 def test_parts_stand_in_order_where_they_are_said_to(lines, newline):
     text = newline.join(lines)
     parts = read_page(text)

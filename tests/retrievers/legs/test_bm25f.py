@@ -81,10 +81,7 @@ def test_fields_are_summed_before_they_saturate(tmp_path):
 
 def test_lengths_of_single_fields(tmp_path):
     corpus = Corpus([make_chunk(0, "x", title="cat a b c"), make_chunk(1, "y", title="dog")])
-    plain, flat = (
-        make_leg(tmp_path, corpus, k1=1.0, b=1.0, field_b=field_b)
-        for field_b in ({}, {"title": 0.0})
-    )
+    plain, flat = (make_leg(tmp_path, corpus, k1=1.0, b=b) for b in (1.0, 0.0))
     discounted = 3 / (4 / 2.5)
     assert plain.search("cat", 1).candidates[0][1] == pytest.approx(
         math.log(2) * discounted / (discounted + 1)
@@ -116,9 +113,9 @@ def test_more_weight_lifts_what_stands_in_the_field_alone(bodies, data, factor):
     titles = data.draw(st.lists(TERMS, min_size=size, max_size=size))
     scores = []
     for weight in (1.0, factor):
-        scorer = FieldScorer(Formula("lucene", 1.2, 0.0, 0.0))
+        scorer = FieldScorer(Formula("lucene", 1.2, 0.75, 0.0))
         with tempfile.TemporaryDirectory() as name:
-            fields = [FieldTerms(1.0, 0.75, bodies), FieldTerms(weight, 0.75, titles)]
+            fields = [FieldTerms(1.0, bodies), FieldTerms(weight, titles)]
             scorer.build(fields, Path(name))
             scorer.load(Path(name))
             scores.append(scorer.score(["a"]))
@@ -200,7 +197,7 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     assert fresh[0] is False
     assert index(document) == (True, fresh[1])
     assert index(document, depth=7) == (True, fresh[1])
-    for change in ({"k1": 1.0}, {"weights": {"tags": 9.0}}, {"field_b": {"title": 0.1}}):
+    for change in ({"k1": 1.0}, {"weights": {"tags": 9.0}}):
         assert index(document, **change)[0] is False
     edited = Document("0.md", document.text.replace("tariff", "toll"))
     assert index(edited)[0] is False
@@ -213,8 +210,6 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
         {"weights": {"titel": 1.0}},
         {"weights": {"title": -1.0}},
         {"weights": dict.fromkeys(FieldWeights.model_fields, 0.0)},
-        {"weights": {}, "field_b": {"x": 0.5}},
-        {"field_b": {"title": 0.5}},
         {"weights": {}, "scorer": "rank-bm25", "variant": "okapi"},
     ],
 )

@@ -405,3 +405,9 @@ def test_a_search_costs_no_more_in_ten_thousand_chunks(query):
     for leg in (large, LEG):
         leg.search(query, 100)  # the first one makes what it looks up in
     assert count_calls(large, query) < 1.5 * count_calls(LEG, query)
+
+
+def test_scores_descend_and_depth_cuts():
+    scores = [score for _, score in LEG.search("§ 7-202", 100).candidates]
+    assert scores == sorted(set(scores), reverse=True)
+    assert LEG.search("§ 7-202", 2).candidates == LEG.search("§ 7-202", 100).candidates[:2]

@@ -188,3 +188,8 @@ def test_a_graph_leg_cannot_come_first(legs):
 def test_refuses(wrong):
     with pytest.raises(ValidationError):
         GraphLegSettings.model_validate({"type": "graph"} | wrong)
+
+
+def test_depth_cuts_the_list(tmp_path):
+    leg = make_leg(tmp_path, make_corpus(SITE))
+    assert list(follow(leg, 0, 1, 3, depth=2)) == list(follow(leg, 0, 1, 3))[:2]

@@ -88,8 +88,8 @@ def test_what_was_encoded_before_a_kill_is_kept(model_workshop, monkeypatch):
     found.close()  # as a kill: of four texts a block of two was made
     again = TokenEncoderSettings().build(model_workshop)
     made: list[str] = []
-    encode = again._kept._encode
-    again._kept._encode = lambda texts: made.extend(texts) or encode(texts)
+    encode = again._encode
+    again._encode = lambda texts: made.extend(texts) or encode(texts)
     assert len(list(again.find([*TEXTS, TEXTS[0]]))) == 5
     assert made == TEXTS[2:]
 

@@ -13,8 +13,8 @@ from assay.retrievers.legs.sparse import InvertedIndex, SparseLegSettings
 from assay.retrievers.legs.truncation import find_window, list_encoders
 from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
+from assay.retrievers.models.base import SparseVector
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
-from assay.retrievers.models.sparse_base import SparseVector
 
 TEXTS = [
     "Cats are kept as pets.",

@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models import caching
-from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.base import (
+    CrossEncoder,
+    Encoder,
+    SparseEncoder,
+    SparseVector,
+    TokenEncoder,
+    Vectors,
+)
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.late_interaction.token_vectors import CachingTokenEncoder
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder
-from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
-from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.models.vector_check import check_vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import Rerank, RerankSettings

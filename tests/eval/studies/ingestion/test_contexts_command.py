@@ -1,12 +1,11 @@
 """`assay contexts` on small collections, against a server on this machine."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Status
 from tools.own_cache import make_cache
 
 from assay.eval.cli.main import assay
@@ -114,16 +113,6 @@ def test_a_beir_collection_gets_a_row_a_passage(server, tmp_path):
     assert pairs["A\nAlpha one."] == "Alpha one. Beta two. "
 
 
-def test_a_card_that_does_not_name_them_is_told_how_to(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    output = tmp_path / "elsewhere.jsonl"
-    card = folder / "dataset.yaml"
-    told = call(folder, "--output", str(output)).stdout
-    assert f"Name them in {card}: `contexts: {output}`" in told
-    assert f"Name them in {card}: `contexts: contexts.jsonl`" in call(folder).stdout
-    assert len(server.calls) == 4
-
-
 def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     folder = make_beir(tmp_path / "abc")
     place = folder / "contexts.jsonl"
@@ -134,28 +123,6 @@ def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     assert call(folder, "--output", str(place)).exception is None
     assert "About" in place.read_text()
     assert call(folder).exception is None  # the same content
-
-
-def test_one_json_object(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-
-    def react(asked: Call) -> Reaction:
-        refused = asked.pair[1].startswith("# Zoning")
-        return Say("", "refusal") if refused else None
-
-    server.react = react
-    result = call(folder, "--json", "--prices", PRICES)
-    found = json.loads(result.stdout)
-    assert found["contexts"] == 3
-    assert found["without"][0]["reason"].startswith("refused")
-    assert found["asked"]["run"]["calls"] == 4
-    assert found["asked"]["run"]["usage"]["output"] == 40
-    assert found["asked"]["run"]["usd"] > 0
-    assert found["file"] == str(folder / "contexts.jsonl")
-    rows = (folder / "contexts.jsonl").read_text().splitlines()
-    assert len(rows) == 3
-    shown = call(folder, "--output", str(folder / "c.jsonl")).stdout
-    assert re.search(r"\n\S+ +refused: refused\n", shown), shown
 
 
 def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
@@ -237,10 +204,3 @@ def assay_config(tmp_path):
         return path
 
     return write
-
-
-def test_the_config_decides_the_chunks(server, tmp_path, assay_config):
-    folder = make_native(tmp_path / "law")
-    config = assay_config("documents: {chunker: {type: document}}")
-    assert call(folder, "--config", str(config)).exception is None
-    assert len(server.calls) == 2
