@@ -1,7 +1,6 @@
 """Milvus: its adapter before what milvus-lite serves, which speaks the same protocol."""
 
 import socket
-import sys
 from contextlib import closing
 
 import numpy as np
@@ -96,21 +95,6 @@ def test_a_text_that_is_too_long(milvus_url):
         index(make(), ["short", "x" * 65_536])
 
 
-def test_what_is_stored_and_its_removal(milvus_url):
-    with closing(make()) as engine:
-        index(engine, ("one", "two"))
-        name = engine.metadata()["index"]
-        seconds = engine.index(("one", "two"), index(engine, ("one", "two")), "hashing").seconds
-        assert seconds["engine"] > 0
-    with make()._settings.server() as server:
-        (stored,) = [each for each in server.list_stored() if each.name == name]
-        assert stored.texts == 2
-        assert stored.created
-        server.drop(name)
-        server.drop(name)
-        assert name not in {each.name for each in server.list_stored()}
-
-
 def test_a_server_that_goes_and_what_is_none(tmp_path, monkeypatch):
     with serve(tmp_path) as server:
         engine = make(timeout_seconds=1.0)
@@ -148,13 +132,6 @@ def test_errors_of_milvus_in_words():
     fault = MilvusStore.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
     assert fault is not None
     assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
-
-
-def test_the_missing_extra_is_told_in_one_line(monkeypatch):
-    monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
-    monkeypatch.setitem(sys.modules, "pymilvus", None)
-    problem = one_line(lambda: index(make()))
-    assert problem.startswith("engine milvus: needs the extra `milvus`: ")
 
 
 @pytest.mark.parametrize(

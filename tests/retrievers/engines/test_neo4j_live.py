@@ -64,9 +64,9 @@ def resources():
 def store():
     """The server; what is made on it meanwhile is removed, to the last node and index."""
     with closing(Neo4jStore(Neo4jSettings())) as asked:
-        before = asked.list_notes()
+        before = asked.find_notes()
         yield asked
-        for name in asked.list_notes():
+        for name in asked.find_notes():
             if name not in before:
                 asked.drop(name)
                 assert not asked._read(f"MATCH (n) WHERE n:{name} OR n:{name}_document RETURN n")
@@ -156,7 +156,7 @@ def test_an_edit_replaces_the_set_of_its_document(resources, store):
     with closing(build(resources, collection="manual")) as again:
         again.index(DOCUMENTS[1:])
         assert len(again.search("harbour", 9).hits) == 1
-    assert len([n for n in store.list_notes() if n == label]) == 1
+    assert len([n for n in store.find_notes() if n == label]) == 1
 
 
 def test_neighbours_are_read_through_next_chunk(resources, store):

@@ -1,6 +1,5 @@
 """SQL Server by contract: no server was met. Its statements are approved as text."""
 
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -173,12 +172,6 @@ def test_what_the_environment_lacks(variable, value, problem, double, monkeypatc
     assert said.startswith("engine sql-server: ")
     assert problem in said
     assert "pw" not in said
-
-
-def test_a_missing_extra(double, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mssql_python", None)
-    problem = one_line(lambda: index(build(), FEW))
-    assert problem == "engine sql-server: needs the extra `sql-server`: make extra NAME=sql-server"
 
 
 def test_words_are_another_stores(double):

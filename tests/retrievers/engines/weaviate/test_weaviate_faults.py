@@ -123,20 +123,6 @@ def test_texts_that_are_not_stored(double):
     assert double.collections == {}
 
 
-@pytest.mark.parametrize("method", ["BatchObjects", "Aggregate"])
-def test_what_fails_half_way_leaves_nothing(double, method):
-    double.fault = failing(grpc.StatusCode.INTERNAL, method)
-    assert "answered: INTERNAL: told to" in one_line(lambda: index(make()))
-    assert double.collections == {}
-
-
-def test_no_server(monkeypatch, slept):
-    monkeypatch.setenv("WEAVIATE_URL", "http://127.0.0.1:9")
-    assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make()))
-    assert "(3 tries)" in one_line(lambda: make()._settings.server())
-    assert sum(slept) < 2
-
-
 def test_a_grpc_port_where_nobody_listens(double, monkeypatch):
     monkeypatch.setenv("WEAVIATE_GRPC_PORT", "9")
     problem = one_line(lambda: index(make()))
