@@ -220,8 +220,7 @@ def pair_engine(
     """
     import qdrant_edge as q
 
-    from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
-    from assay.retrievers.engines.qdrant.shard import make_embedder
+    from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings, make_embedder
     from assay.retrievers.models.encoders import EncoderSettings
 
     encoder, settings = EncoderSettings().build(resources), QdrantEdgeSettings()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.rows import render_rows

@@ -19,7 +19,7 @@ from assay.eval.collections.authoring.author import JUDGMENTS, QUERIES
 from assay.eval.collections.authoring.copies import FOLDER as DOCUMENTS
 from assay.eval.collections.authoring.copies import write_copies
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.digests import seal

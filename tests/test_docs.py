@@ -1,6 +1,6 @@
 """The documents: their links, and the commands in them, as far as they can be told without running.
 
-The README's commands and those of the tutorial are run, by tests of their own.
+The README's commands and those of the page Start are run, by tests of their own.
 """
 
 import inspect
@@ -34,6 +34,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
+PLACE = re.compile(r"`((?:eval|retrievers|tests|scripts|configs|docs|benchmarks|torture)/[\w./]*)`")
 SPAN = re.compile(r"`(?:\.venv/bin/)?assay\s([^`]+)`")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -96,7 +97,7 @@ def read_commands(text):
 
 
 def test_the_pages_are_found():
-    assert {"README.md", "docs/tutorial.md", "docs/gate.md", "datasets/README.md"} <= set(PAGES)
+    assert {"README.md", "docs/start.md", "docs/gate.md", "datasets/README.md"} <= set(PAGES)
     assert sum(len(list(read_commands((ROOT / page).read_text()))) for page in PAGES) > 60
 
 
@@ -111,6 +112,14 @@ def test_links_and_commands(page):
                 check(line)
             except click.UsageError as error:
                 pytest.fail(f"{line}: {error.message}")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_map_names_what_there_is(page):
+    found = PLACE.findall((ROOT / page).read_text())
+    places = [place for place in found if "NAME" not in place]
+    assert len(places) > 8
+    assert [place for place in places if not (ROOT / place).exists()] == []
 
 
 @pytest.mark.parametrize(
@@ -149,9 +158,16 @@ def test_a_function_of_the_python_api_says_all_of_itself(name):
         assert f"\n    {parameter}: " in text, parameter
 
 
+def test_the_pages_stay_few_and_short():
+    pages = [ROOT / page for page in PAGES if page.startswith("docs/")]
+    assert len(pages) <= 20
+    assert sum(len(page.read_text().split()) for page in pages) <= 22_000
+    assert len((ROOT / "README.md").read_text().split()) <= 700
+
+
 def test_the_list_for_language_models_has_every_page():
     pages = re.findall(r"(?:docs|datasets)/[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
     written = [page for page in pages if (ROOT / page).is_file()]  # others are made of the code
-    assert len(written) > 20
+    assert len(written) > 15
     listed = LINK.findall((ROOT / "llms.txt").read_text())
     assert [page for page in listed if page.startswith(("docs/", "datasets/"))] == written

@@ -155,7 +155,7 @@ def _lay_out(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _load_collection(path: Path) -> Any:
-    from assay.eval.collections.card_files import read_card
+    from assay.eval.collections.catalog import read_card
     from assay.eval.collections.loading import load_card
 
     folder = path.parent.parent if path.parent.name == "docs" else path.parent

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.eval.api.studies import ask
 from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
@@ -76,10 +77,6 @@ def explain(
         194
 
     """
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.running.run_references import resolve
-    from assay.eval.studies.explanation.finding import explain as find
-    from assay.eval.studies.explanation.report import report
+    from assay.eval.studies.explanation.study import STUDY
 
-    found = find(resolve(run, overrides, ConsoleProgress()), k, query)
-    return StudyResult(found, report(found))
+    return ask(STUDY, run=run, overrides=overrides, query=query, k=k)

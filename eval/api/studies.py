@@ -232,7 +232,7 @@ def recall(
     """Measure recall and speed of approximate dense search, as `assay recall` does.
 
     Args:
-        engine: An engine by its type, or `dense`, the leg of this process.
+        engine: An engine by its type.
         words: A collection, if not the default one, and settings of the engine, `key.path=value`.
         sweep: A setting and its values, `key=v1,v2`. It or `filters` must be given.
         filters: Shares, between 0 and 1, of the passages that filters let through.
@@ -247,8 +247,8 @@ def recall(
 
     Examples:
         >>> from assay import recall
-        >>> found = recall("dense", "harbourline", sweep="quantisation=int8,binary", limit=6)
-        >>> found.tables["points"].loc["exact search", "recall_10"]
+        >>> found = recall("sqlite", "harbourline", filters=[0.5], limit=6)
+        >>> found.tables["points_50"].loc["exact search", "recall_10"]
         np.float64(1.0)
 
     """

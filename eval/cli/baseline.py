@@ -1,12 +1,15 @@
 """`assay baseline`: what the gate compares with."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
 
 if TYPE_CHECKING:
     from assay.eval.studies.gate.baseline import Baseline
@@ -17,12 +20,38 @@ def baseline() -> None:
     """Accept a run as the baseline of its config and collection, or show baselines."""
 
 
+class FolderOptions(StudyOptions):
+    """Where baselines lie."""
+
+    baselines: Path | None = Field(
+        None, description="Folder of the baselines.  [default: baselines below the reports]"
+    )
+
+
+class BaselineOptions(FolderOptions):
+    """Where baselines lie, and by what they are scored."""
+
+    settings: Path | None = Field(
+        None, description="Settings of the gate.  [default: configs/gate.yaml]"
+    )
+
+
+class AcceptOptions(BaselineOptions):
+    """The run that becomes a baseline."""
+
+    run: Annotated[str, Argument()]
+
+
+class ShowOptions(FolderOptions):
+    """The baseline that is shown; all without a name."""
+
+    name: Annotated[str | None, Argument()] = None
+
+
 @baseline.command()
-@click.argument("run")
-@options.BASELINES
-@options.GATE_SETTINGS
+@takes(AcceptOptions)
 @options.JSON
-def accept(run: str, baselines: Path | None, settings: Path | None, as_json: bool) -> None:
+def accept(asked: AcceptOptions, as_json: bool) -> None:
     """Make RUN the baseline of its config and collection.
 
     RUN is the id of a run, the beginning of one, its folder or MLflow's id. Nothing else writes a
@@ -39,15 +68,16 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.locks import changing
 
+    run = asked.run
     if run.endswith(SUFFIXES):
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
     stored = load(find_stored(reports_folder(), run))
-    folder = baselines_folder(baselines)
+    folder = baselines_folder(asked.baselines)
     manifest = stored.manifest
     path = baselining.locate(folder, manifest.name, manifest.collection.name)
     with changing(path):
         before = baselining.read(path) if path.exists() else None
-        baselining.accept(stored, load_settings(settings).scored, folder)
+        baselining.accept(stored, load_settings(asked.settings).scored, folder)
         after = baselining.read(path)
     if as_json:
         print_json({"baseline": str(path), "run": after.run, "means": after.means})
@@ -60,16 +90,15 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 
 
 @baseline.command()
-@click.argument("name", required=False)
-@options.BASELINES
+@takes(ShowOptions)
 @options.JSON
-def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
+def show(asked: ShowOptions, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
     from assay.eval.studies.gate import baseline as baselining
     from assay.eval.studies.gate.running import baselines_folder
 
-    folder = baselines_folder(baselines)
-    paths = [folder / f"{name}.json"] if name else sorted(folder.glob("*.json"))
+    folder = baselines_folder(asked.baselines)
+    paths = [folder / f"{asked.name}.json"] if asked.name else sorted(folder.glob("*.json"))
     found = [baselining.read(path) for path in paths]
     if as_json:
         print_json({"baselines": [_describe(item) for item in found]})

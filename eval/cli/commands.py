@@ -48,7 +48,7 @@ GROUPS = {
             ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
         "explain": Entry(
-            "explain:explain",
+            "explanation.study:STUDY",
             "Show at which step correct passages were lost.",
             ("explain hybrid", "explain hybrid --query q12"),
         ),
@@ -192,7 +192,7 @@ GROUPS = {
             ),
         ),
         "verify": Entry(
-            "verify:verify",
+            "run.verifying:STUDY",
             "Recompute every measure of a run from its exports.",
             ("verify hybrid", "verify hybrid-tarnwick-20261125"),
         ),
@@ -204,7 +204,7 @@ GROUPS = {
         "log": Entry(
             "log:log",
             "Send stored runs to MLflow.",
-            ("log bm25-tarnwick-20261125", "log hybrid-tarnwick-20261125 --reports reports"),
+            ("log bm25-tarnwick-20261125", "log hybrid-tarnwick-20261125 --rerun"),
         ),
         "targets": Entry(
             "targets.study:STUDY",
@@ -286,7 +286,7 @@ GROUPS = {
             "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
-                "recall dense tarnwick --sweep quantisation=int8,binary",
+                "recall qdrant-edge tarnwick --filters .5,.1",
             ),
         ),
     },

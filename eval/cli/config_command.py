@@ -1,12 +1,15 @@
 """`assay config`: what a config says once bases and overrides are applied, and its schema."""
 
 import json
-from pathlib import Path
+from typing import Annotated
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument
+from assay.eval.running.study_options import ChangeOptions
 
 
 @click.group()
@@ -14,26 +17,31 @@ def config() -> None:
     """Show a resolved config, or the JSON Schema of configs."""
 
 
+class ShownConfig(ChangeOptions):
+    """The config that is shown."""
+
+    path: Annotated[str, Argument()]
+
+
 @config.command()
-@click.argument("path", type=click.Path(path_type=Path))
-@options.OVERRIDES
-@options.dataset("overrides")
+@takes(ShownConfig)
 @options.JSON
-@click.option("--trust", "asked", is_flag=True, hidden=True)  # said in the help of `assay`
-def show(path: Path, overrides: tuple[str, ...], as_json: bool, asked: bool) -> None:
+@click.option("--trust", "trusting", is_flag=True, hidden=True)  # said in the help of `assay`
+def show(asked: ShownConfig, as_json: bool, trusting: bool) -> None:
     """Show the config at PATH with bases, overrides and defaults."""
     import yaml
 
     from assay.eval.configs.config import list_trusted, load_config
 
-    if asked:
+    path = asked.path
+    if trusting:
         told = list_trusted(path)
         if as_json:
             print_json(told)
         else:
             click.echo("\n".join(told) or f"{path}: asks for nothing that needs trust")
         return
-    values = load_config(path, overrides).model_dump(mode="json")
+    values = load_config(path, asked.changes).model_dump(mode="json")
     if as_json:
         print_json(values)
     else:

@@ -119,7 +119,7 @@ def seal(name: str, as_json: bool) -> None:
 
 
 def _summarise(name: str, path: Path) -> dict[str, Any]:
-    from assay.eval.collections.card_files import read_card
+    from assay.eval.collections.catalog import read_card
     from assay.eval.collections.location import why_unavailable
     from assay.retrievers.base import AssayError
 

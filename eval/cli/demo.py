@@ -1,13 +1,18 @@
 """`assay demo`: a comparison of two stored runs, and a passage that one of them missed."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_next, print_places, show_path
+
+if TYPE_CHECKING:
+    from assay.eval.studies.comparison.comparison import Comparison
 
 
 @click.command()
@@ -24,8 +29,7 @@ def demo(output: Path | None) -> None:
     ferry company. Nothing is searched or downloaded, and it takes seconds. What you see is what
     `assay compare` and `assay explain` show of your own documents.
     """
-    from assay.eval.cli.explain import print_query
-    from assay.eval.cli.report import print_comparison
+    from assay.eval.cli.report_screen import print_report
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import load
     from assay.eval.shipped import DEMO, DEMO_RUNS
@@ -33,6 +37,7 @@ def demo(output: Path | None) -> None:
     from assay.eval.studies.comparison.analysis import compare
     from assay.eval.studies.comparison.running import TIMING
     from assay.eval.studies.explanation.finding import Explanation
+    from assay.eval.studies.explanation.report import report as describe
     from assay.retrievers.store.cache import default_root
     from assay.retrievers.store.files import write_atomically
 
@@ -44,11 +49,19 @@ def demo(output: Path | None) -> None:
     compared = compare(runs, timing=read_timing(folder / TIMING))
     page = report.write(compared, folder)
     missing = compared.pairs[0].other
-    explained = Explanation(missing.run, missing.attribution, wrong=None, query=None)
+    missed = Explanation(missing.run, missing.attribution, wrong=None, query=None)
     print_comparison(compared)
     click.echo(f"\nA correct passage that {DEMO_RUNS[-1]} missed, and the others of its query:")
-    print_query(explained, explained.worst_query)
+    print_report(describe(replace(missed, query=missed.worst_query)), full=False)
     click.echo()
     print_places(report=page)
     run = shlex.quote(show_path((folder / DEMO_RUNS[-1]).absolute()))
     print_next(f"explain {run}", "init docs --questions questions.csv")
+
+
+def print_comparison(compared: "Comparison", full: bool | None = None) -> None:
+    """Print which run is better, a table, and what to check; `full` as for `print_report`."""
+    from assay.eval.cli.report_screen import print_report
+    from assay.eval.studies.comparison.report import report
+
+    print_report(report(compared), full, titled=False)

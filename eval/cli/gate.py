@@ -3,88 +3,67 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
+from assay.eval.cli.baseline import BaselineOptions
 from assay.eval.cli.output import describe, print_json, print_places
 from assay.eval.cli.report_screen import print_report
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option
+from assay.eval.running.study_options import LARGEST, PipelineOptions, Reference
 
-if TYPE_CHECKING:
-    from assay.eval.runs.trec_runs import Ties
-    from assay.eval.studies.gate_files.files import Missing
+File = Annotated[Path | None, Option(path="file")]
+
+
+class GateOptions(PipelineOptions, BaselineOptions):
+    """What is judged, against what, and where the verdict goes."""
+
+    config: Annotated[Reference | None, Argument("[CONFIG|RUN]")] = None
+    qrels: File = Field(
+        None,
+        description="Judge a file of rankings by these judgments, beside the one at --baseline.",
+    )
+    baseline: File = Field(None, description="The file of rankings it is held against.")
+    missing: Literal["fail", "zero"] = Field(
+        "fail",
+        description="With --qrels: refuse judged queries without a ranking, or score them 0.",
+    )
+    ties: Literal["ranks", "ids"] = Field(
+        "ranks", description="With --qrels: what decides where scores are equal."
+    )
+    documents: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST,
+        description="With --qrels: how many documents there are.  [default: those that the files "
+        "name]",
+    )
+    base: str | None = Field(
+        None, description="Gate latency too, against this checkout, git revision or other config."
+    )
+    accept_corpus: bool = Field(
+        False,
+        description="Where the collection changed and the gate does not fail, move the baseline to "
+        "it.",
+    )
+    strict: bool = Field(False, description="Exit with 1 on all but a pass.")
+    junit: File = Field(None, description="Write JUnit XML to this file.")
+    markdown: File = Field(None, description="Write a Markdown comment to this file.")
+    github: bool = Field(
+        False,
+        description="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
+    )
 
 
 @click.command()
-@click.argument("target", metavar="[CONFIG|RUN]", required=False)
-@options.OVERRIDES
-@options.pipelines("target")
-@options.dataset("overrides")
-@options.engine("target")
-@click.option(
-    "--qrels",
-    type=options.FILE,
-    help="Judge a file of rankings by these judgments, beside the one at --baseline.",
-)
-@click.option("--baseline", type=options.FILE, help="The file of rankings it is held against.")
-@click.option(
-    "--missing",
-    type=click.Choice(["fail", "zero"]),
-    default="fail",
-    show_default=True,
-    help="With --qrels: refuse judged queries without a ranking, or score them 0.",
-)
-@click.option(
-    "--ties",
-    type=click.Choice(["ranks", "ids"]),
-    default="ranks",
-    show_default=True,
-    help="With --qrels: what decides where scores are equal.",
-)
-@click.option(
-    "--documents",
-    type=options.at_least(1),
-    help="With --qrels: how many documents there are.  [default: those that the files name]",
-)
-@click.option(
-    "--base", help="Gate latency too, against this checkout, git revision or other config."
-)
-@options.BASELINES
-@options.GATE_SETTINGS
-@click.option(
-    "--accept-corpus",
-    is_flag=True,
-    help="Where the collection changed and the gate does not fail, move the baseline to it.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 on all but a pass.")
-@click.option("--junit", type=options.FILE, help="Write JUnit XML to this file.")
-@click.option("--markdown", type=options.FILE, help="Write a Markdown comment to this file.")
-@click.option(
-    "--github",
-    is_flag=True,
-    help="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
-)
+@takes(GateOptions)
 @options.FULL
 @options.JSON
-def gate(
-    target: list[str],
-    overrides: tuple[str, ...],
-    qrels: Path | None,
-    baseline: Path | None,
-    missing: "Missing",
-    ties: "Ties",
-    documents: int | None,
-    base: str | None,
-    baselines: Path | None,
-    settings: Path | None,
-    accept_corpus: bool,
-    strict: bool,
-    junit: Path | None,
-    markdown: Path | None,
-    github: bool,
-    as_json: bool,
-) -> None:
+def gate(asked: GateOptions, as_json: bool) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
     Without either: each pipeline that assay.toml names.
@@ -100,12 +79,10 @@ def gate(
     whatever you search with: it is held against the other file in about a second, and nothing is
     stored.
     """
-    if qrels or baseline:
+    if asked.qrels or asked.baseline:
         from assay.eval.cli.gate_files import judge
 
-        judge(
-            target, qrels, baseline, settings, missing, ties, documents, strict, markdown, as_json
-        )
+        judge(asked, as_json)
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.report.files import write_blocks
@@ -119,16 +96,17 @@ def gate(
     from assay.eval.studies.gate.settings import load_settings
     from assay.retrievers.base import AssayError
 
-    github = github or os.environ.get("GITHUB_ACTIONS") == "true"
-    if len(target) > 1 and (junit or markdown):
+    github = asked.github or os.environ.get("GITHUB_ACTIONS") == "true"
+    target, overrides = asked.choose(options.tell_project())
+    if len(target) > 1 and (asked.junit or asked.markdown):
         raise AssayError("--junit, --markdown: a file is of one gate; name one of the pipelines")
-    outputs = Outputs(junit, markdown, github, strict)
+    outputs = Outputs(asked.junit, asked.markdown, github, asked.strict)
     told, unjudged, fails = [], [], False
     for each in target:
         try:
-            limits = load_settings(settings)
-            folder = baselines_folder(baselines)
-            found = judge_target(each, overrides, base, folder, limits, ConsoleProgress())
+            limits = load_settings(asked.settings)
+            folder = baselines_folder(asked.baselines)
+            found = judge_target(each, overrides, asked.base, folder, limits, ConsoleProgress())
         except AssayError as error:
             outputs.deliver_failure(each, str(error))
             unjudged.append(error)
@@ -140,9 +118,9 @@ def gate(
         if not as_json:
             print_report(shown)
             print_places(report=written)
-        if accept_corpus and (done := refresh(found, limits, folder, strict)):
+        if asked.accept_corpus and (done := refresh(found, limits, folder, asked.strict)):
             click.echo(done, err=True)
-        fails = fails or found.fails(strict)
+        fails = fails or found.fails(asked.strict)
     if as_json and told:
         print_json(told[0] if len(target) == 1 else {"gates": told})
     if len(target) == 1 and unjudged:

@@ -1,65 +1,57 @@
 """`assay import`: rankings made elsewhere become stored runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json, print_places
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
+from assay.eval.running.study_options import LARGEST, MEASURES, RERUN, Names
 
-if TYPE_CHECKING:
-    from assay.eval.runs.trec_runs import Ties
+
+class ImportOptions(StudyOptions):
+    """What is judged, on what, and how."""
+
+    file: Annotated[Path, Argument()]
+    dataset: str = Field(description="The collection it was searched on.")
+    name: str | None = Field(
+        None, description="What to call the run; with several systems, the beginning of it."
+    )
+    depth: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST,
+        description="Hits judged of each query.  [default: 100, or as many as the deepest measure "
+        "looks at]",
+    )
+    missing: Literal["fail", "zero", "drop"] = Field(
+        "fail",
+        description="Queries without a ranking: refuse them, score them 0, or leave them out.",
+    )
+    ties: Literal["ranks", "ids"] = Field(
+        "ranks",
+        description="What decides where scores of a TREC run are equal: its ranks, then its lines, "
+        "or ids, as trec_eval does, of scores in single precision.",
+    )
+    rerun: Annotated[bool, RERUN] = Field(
+        False, description="Judge again though an equal run is stored."
+    )
+    measures: Annotated[Names, MEASURES] = Field(
+        (), description="What to judge it by, separated by commas.  [default: as a run]"
+    )
+    no_report: bool = Field(False, description="Write no report, and log nothing to MLflow.")
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--dataset", required=True, help="The collection it was searched on.")
-@click.option("--name", help="What to call the run; with several systems, the beginning of it.")
-@click.option(
-    "--depth",
-    type=options.at_least(1),
-    help="Hits judged of each query.  [default: 100, or as many as the deepest measure looks at]",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["fail", "zero", "drop"]),
-    default="fail",
-    show_default=True,
-    help="Queries without a ranking: refuse them, score them 0, or leave them out.",
-)
-@click.option(
-    "--ties",
-    type=click.Choice(["ranks", "ids"]),
-    default="ranks",
-    show_default=True,
-    help="What decides where scores of a TREC run are equal: its ranks, then its lines, or ids, as "
-    "trec_eval does, of scores in single precision.",
-)
-@options.rerun("Judge again though an equal run is stored.")
-@click.option(
-    "--measure",
-    "--measures",
-    "measures",
-    help="What to judge it by, separated by commas.  [default: as a run]",
-)
-@click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
+@takes(ImportOptions)
 @options.NO_TRACK
 @options.FULL
 @options.JSON
-def import_(
-    file: Path,
-    dataset: str,
-    name: str | None,
-    depth: int | None,
-    missing: str,
-    ties: "Ties",
-    rerun: bool,
-    measures: str | None,
-    no_report: bool,
-    no_track: bool,
-    as_json: bool,
-) -> None:
+def import_(asked: ImportOptions, no_track: bool, as_json: bool) -> None:
     """Judge FILE, rankings made elsewhere, and store a run for each system in it.
 
     FILE is a TREC run, or JSON Lines with query_id, ranking and, optionally, system. A hit is the
@@ -72,18 +64,19 @@ def import_(
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.importing import import_runs
     from assay.eval.running.run import export_summary, track, write_report
-    from assay.eval.scoring.measures import choose_depth, split_names
+    from assay.eval.scoring.measures import choose_depth
 
-    wanted = split_names(measures) if measures else ()
-    kept = choose_depth(wanted, DEPTH, depth)
+    wanted = asked.measures
+    kept = choose_depth(wanted, DEPTH, asked.depth)
     progress = ConsoleProgress()
     printed = []
-    for outcome in import_runs(file, dataset, name, kept, missing, ties, rerun, progress):
-        if no_report:
+    told = (asked.name, kept, asked.missing, asked.ties, asked.rerun, progress)
+    for outcome in import_runs(asked.file, asked.dataset, *told):
+        if asked.no_report:
             summary, page = export_summary(outcome.run, wanted), None
         else:
             summary, page = write_report(outcome.run, wanted)
-        tracked = None if no_track or no_report else track(summary, progress)
+        tracked = None if no_track or asked.no_report else track(summary, progress)
         shown = {"report": page and str(page), "mlflow_run": tracked}
         printed.append({**summary.as_json(), **shown})
         if not as_json:

@@ -1,6 +1,5 @@
 """`assay log`: stored runs to the tracking store."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,16 +13,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
-@click.option(
-    "--rerun",
-    "--again",
-    "rerun",
-    is_flag=True,
-    help="Send a run again that the store already has.",
-)
+@options.rerun("Send a run again that the store already has.")
 @options.JSON
-def log(runs: tuple[str, ...], reports: Path | None, rerun: bool, as_json: bool) -> None:
+def log(runs: tuple[str, ...], rerun: bool, as_json: bool) -> None:
     """Send stored RUNS to MLflow, as after tracking was down, or to another store.
 
     Each of RUNS is the id of a run, the beginning of one, or its folder. The store is
@@ -34,7 +26,7 @@ def log(runs: tuple[str, ...], reports: Path | None, rerun: bool, as_json: bool)
     from assay.eval.running.run import export_summary
     from assay.eval.runs.stored import find, load
 
-    folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
+    folders = {find(reports_folder(), reference).resolve() for reference in runs}
     summaries = [export_summary(load(folder)) for folder in sorted(folders)]
     logged = tracking.log(summaries, rerun)
     if as_json:

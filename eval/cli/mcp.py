@@ -47,7 +47,7 @@ OFFERS = {
     "threshold": Offer(("threshold",), ("config", "overrides", "dataset", "false_empty", "full")),
     "search": Offer(("search",), ("config", "query", "overrides", "dataset", "k")),
     "explain": Offer(("explain",), ("run", "overrides", "dataset", "query", "k")),
-    "gate": Offer(("gate",), ("target", "overrides", "dataset", "strict")),
+    "gate": Offer(("gate",), ("config", "overrides", "dataset", "strict")),
 }
 STANDING = "Say where the project of the working folder stands, and what is next."
 INSTRUCTIONS = (

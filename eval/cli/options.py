@@ -22,7 +22,6 @@ def at_least(least: int) -> click.IntRange:
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-CONFIG = click.argument("config", type=click.Path(path_type=Path))
 RUN = click.argument("run", metavar="CONFIG|RUN")
 OVERRIDES = click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
 JSON = click.option(
@@ -43,39 +42,12 @@ MEASURES = click.option(
     help="What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too.",
 )
 LIMIT = click.option("--limit", type=at_least(1), help="Ask only so many queries: a quick look.")
-BASELINES = click.option(
-    "--baselines",
-    type=click.Path(path_type=Path),
-    help="Folder of the baselines.  [default: baselines below the reports]",
-)
-GATE_SETTINGS = click.option(
-    "--settings",
-    type=click.Path(path_type=Path),
-    help="Settings of the gate.  [default: configs/gate.yaml]",
-)
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
 
 
 def rerun(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the option to do again what is stored."""
     return click.option("--rerun", "--again", "rerun", is_flag=True, help=help_text)
-
-
-def ray(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a cluster that does its work."""
-    address = click.option(
-        "--ray",
-        metavar="ADDRESS|local",
-        help="Let workers of a Ray cluster do it: HOST:PORT, or local for some on this machine.",
-    )
-    gpus = click.option(
-        "--ray-gpus",
-        type=click.FloatRange(0, 64),
-        default=0.0,
-        metavar="NUMBER",
-        help="GPUs of each of its workers: 1, or a share as 0.25.  [default: none]",
-    )
-    return address(gpus(command))
 
 
 def language_model(
@@ -138,31 +110,6 @@ def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return offer
 
 
-def pipelines(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the list of its pipelines in `parameter`: the one that is named, if any.
-
-    Else those of the project file, which is told of. An override that stands first is none.
-    """
-
-    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def call(**given: Any) -> Any:
-            named, project = given[parameter], tell_project()
-            if named is not None and project and "=" in str(named):
-                given["overrides"], named = (str(named), *given["overrides"]), None
-            if named is not None:
-                given[parameter] = [named]
-            elif project is not None:
-                given[parameter] = project.list_pipelines()
-            else:
-                raise missing("CONFIG|RUN" if parameter == "target" else "CONFIG", "pipelines")
-            return command(**given)
-
-        return call
-
-    return offer
-
-
 def tell_project() -> "Project | None":
     """Return what the project file says, and say on standard error that it counts."""
     from assay.eval.configs.locations import find_project
@@ -179,39 +126,6 @@ def missing(argument: str, key: str) -> click.UsageError:
         f"Missing argument '{argument}'; or name `{key}` in assay.toml, for every call.",
         click.get_current_context(silent=True),
     )
-
-
-def engine(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the option `--engine`: the config in `parameter` becomes CONFIG@NAME.
-
-    So does each of several.
-    """
-
-    def place(config: Any, engine: str) -> Any:
-        from assay.eval.configs.named_configs import add_engines, name_in_engine, split_engine
-
-        named = str(config)
-        # What else may be a run must be known for a config; a config's reader tells more.
-        if parameter == "config" and split_engine(named)[1] is None:
-            reference = name_in_engine(named, engine)
-        else:
-            [reference] = add_engines([named], [engine])
-        return type(config)(reference)
-
-    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option("--engine", metavar="NAME", help="Search in this engine, as CONFIG@NAME.")
-        @wraps(command)
-        def call(engine: str | None, **given: Any) -> Any:
-            config = given[parameter]
-            if engine is not None and isinstance(config, list):
-                given[parameter] = [place(each, engine) for each in config]
-            elif engine is not None and config is not None:
-                given[parameter] = place(config, engine)
-            return command(**given)
-
-        return call
-
-    return offer
 
 
 ENGINES = click.option(

@@ -43,7 +43,7 @@ def print_report(report: Report, full: bool | None = None, *, titled: bool = Tru
         if isinstance(block, Listing) or not (full or block.brief):
             continue
         if isinstance(block, Table):
-            _print_table(block, full)
+            print_block(block, full)
         elif isinstance(block, Facts):
             for term, text in block.pairs:
                 print_text(f"{term}: {text}" if term else text, indent=2)
@@ -55,7 +55,8 @@ def print_report(report: Report, full: bool | None = None, *, titled: bool = Tru
         print_text(f"{more} more with --full", "dim")
 
 
-def _print_table(table: Table, full: bool) -> None:
+def print_block(table: Table, full: bool = False) -> None:
+    """Print a table: with `full` every row and column of it, and its note."""
     columns = [column for column in table.columns if full or column.brief]
     if not table.rows or not columns:
         return

@@ -1,45 +1,38 @@
 """`assay run`: one pipeline on one collection."""
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import describe, present, print_json, print_next
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study_options import RERUN, PipelineOptions, WorkerOptions
 
 if TYPE_CHECKING:
     from assay.eval.runs.summary.summary import Summary
     from assay.eval.studies.ingestion.dry_run import DryRun
 
 
+class RunCommandOptions(WorkerOptions, PipelineOptions):
+    """Which pipelines are run, and how."""
+
+    dry_run: bool = Field(
+        False, description="Ask no service: say what the run should be billed, and make none."
+    )
+    rerun: Annotated[bool, RERUN] = Field(
+        False, description="Measure again though an equal run is stored."
+    )
+
+
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path), required=False)
-@options.OVERRIDES
-@options.pipelines("config")
-@options.dataset("overrides")
-@options.engine("config")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Ask no service: say what the run should be billed, and make none.",
-)
-@options.rerun("Measure again though an equal run is stored.")
+@takes(RunCommandOptions)
 @options.FULL
-@options.ray
 @options.NO_TRACK
 @options.JSON
-def run(
-    config: list[Path],
-    overrides: tuple[str, ...],
-    dry_run: bool,
-    rerun: bool,
-    ray: str | None,
-    ray_gpus: float,
-    no_track: bool,
-    as_json: bool,
-) -> None:
+def run(asked: RunCommandOptions, no_track: bool, as_json: bool) -> None:
     """Run the pipeline CONFIG on its collection: measures, latency, report, MLflow.
 
     Without CONFIG: all pipelines that assay.toml names, one after the other.
@@ -61,8 +54,9 @@ def run(
     from assay.eval.running.run import make_run, track, write_report
 
     progress = ConsoleProgress()
+    config, overrides = asked.choose(options.tell_project())
     wanted = [load_config(each, overrides) for each in config]  # refused before any takes its time
-    if dry_run:
+    if asked.dry_run:
         from assay.eval.studies.ingestion.dry_run import estimate_run
 
         estimates = [estimate_run(settings, progress) for settings in wanted]
@@ -73,9 +67,10 @@ def run(
             _print_json([estimate.as_json() for estimate in estimates])
         return
     told = []
-    with distribute(ray, progress, ray_gpus) as pool:
+    with distribute(asked.ray, progress, asked.ray_gpus) as pool:
         for settings in wanted:
-            outcome = make_run(settings, rerun, progress, pool.resources if pool else None)
+            resources = pool.resources if pool else None
+            outcome = make_run(settings, asked.rerun, progress, resources)
             summary, page = write_report(outcome.run, settings.measures)
             log = (lambda: None) if no_track else partial(track, summary, progress)
             if as_json:
@@ -86,11 +81,11 @@ def run(
     if as_json:
         _print_json(told)
     elif len(wanted) == 1:
-        pair = ["bm25", str(config[0])] if settings.name != "bm25" else [str(config[0]), "hybrid"]
+        pair = ["bm25", config[0]] if settings.name != "bm25" else [config[0], "hybrid"]
         given = [item for item in overrides if not item.startswith("dataset=")]
         compare = shlex.join(["compare", *pair, *given, "--dataset", settings.dataset])
         project = find_project()
-        if project and project.baseline and project.pipelines == [str(config[0])] and not overrides:
+        if project and project.baseline and project.pipelines == [config[0]] and not overrides:
             compare = "compare"
         print_next(compare, f"explain {summary.run.manifest.id}")
     else:

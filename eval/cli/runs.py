@@ -1,33 +1,38 @@
 """`assay runs`: the stored runs, all together."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, print_json, print_places, print_table
-
-if TYPE_CHECKING:
-    from assay.eval.studies.run.run_list import RunFilter, RunRow
+from assay.eval.cli.output import print_json, print_places, print_text
+from assay.eval.cli.report_screen import print_block
+from assay.eval.cli.study_command import takes
+from assay.eval.report.blocks import Column, Table
+from assay.eval.running.study import Argument, Option
+from assay.eval.studies.run.run_list import RunFilter, RunRow, list_runs, read_run, sort_by
 
 SHORT = 8  # characters of a commit
-WANTED = (
-    click.option("--config", default="", help="Runs of this config, by its name."),
-    click.option(
-        "--dataset", "--collection", "collection", default="", help="Runs on this collection."
-    ),
-    click.option("--since", default="", metavar="DATE", help="Made on this day (UTC) or later."),
-    click.option("--until", default="", metavar="DATE", help="Made on this day (UTC) or earlier."),
-    click.option("--min", "least", multiple=True, metavar="MEASURE=VALUE", help="Repeatable."),
-)
+SHOWN = ("nDCG@10", "MRR@10", "Recall@10")
 
 
-def filtered(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say which runs are meant."""
-    for option in reversed(WANTED):
-        command = option(command)
-    return command
+class ListOptions(RunFilter):
+    """Which runs are listed, and by which measures."""
+
+    measures: Annotated[tuple[str, ...], Option(("--measure",))] = Field(
+        (), description="What to show, and to order by; repeatable."
+    )
+
+
+class DeleteOptions(RunFilter):
+    """Which runs are deleted."""
+
+    runs: Annotated[tuple[str, ...], Argument()] = ()
+    dry_run: bool = Field(False, description="Say what would be deleted; delete nothing.")
+    yes: bool = Field(False, description="Do not ask.")
 
 
 @click.group()
@@ -36,12 +41,9 @@ def runs() -> None:
 
 
 @runs.command("list")
-@filtered
-@click.option(
-    "--measure", "measures", multiple=True, help="What to show, and to order by; repeatable."
-)
+@takes(ListOptions)
 @options.JSON
-def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
+def list_(asked: ListOptions, as_json: bool) -> None:
     """List the runs that fit all options, the newest first.
 
     With --measure the best in the first comes first. The means are those of each run's last report;
@@ -49,35 +51,40 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.scoring.measures import check_names
-    from assay.eval.studies.run.run_list import list_runs, sort_by
 
-    shown = check_names(measures) if measures else ["nDCG@10", "MRR@10", "Recall@10"]
-    rows = list_runs(reports_folder(), _read_wanted(wanted))
-    if measures:
+    shown = check_names(asked.measures) if asked.measures else [*SHOWN]
+    rows = list_runs(reports_folder(), asked)
+    if asked.measures:
         rows = sort_by(rows, shown[0])
     if as_json:
         print_json({"runs": [row.as_json() for row in rows]})
-        return
-    if not rows:
+    elif not rows:
         click.echo(f"no such runs in {reports_folder()}")
-        return
-    headings = (*shown, "p50 ms", "n")
-    left = ("collection", "made (UTC)", "commit")
-    table = make_table("run", *left, *headings, left=left, whole=True)
-    for row in rows:
-        scores = (f"{row.means[name]:.3f}" if name in row.means else "–" for name in shown)
-        p50 = "–" if row.p50 is None else f"{row.p50:.2f}{' busy' * row.busy}"
-        made = row.created[:16].replace("T", " ")
-        table.add_row(
-            row.id, row.collection, made, row.commit[:SHORT] or "–", *scores, p50, str(row.queries)
-        )
-    console = make_console()
-    print_table(console, table)
+    else:
+        _print_rows(rows, shown)
+
+
+def _find_mean(name: str, row: RunRow) -> float | None:
+    return row.means.get(name)
+
+
+def _print_rows(rows: "Sequence[RunRow]", measures: "Sequence[str]") -> None:
+    columns = [
+        Column("id", "run"),
+        Column("collection", "collection"),
+        Column("created", "made (UTC)", value=lambda row: row.created[:16].replace("T", " ")),
+        Column("commit", "commit", value=lambda row: row.commit[:SHORT]),
+        *(Column(name, name, "score", partial(_find_mean, name)) for name in measures),
+        Column("p50", "p50 ms", "ms"),
+        Column("busy", "", value=lambda row: "busy" * row.busy),
+        Column("queries", "n", "count"),
+    ]
+    print_block(Table("runs", "Stored runs", columns, rows))
     if any(row.busy for row in rows):
-        console.print(
+        print_text(
             "busy: timed while other processes were working, so that p50 is partly theirs; run "
             "with --rerun on a quiet machine.",
-            style="yellow",
+            "yellow",
         )
 
 
@@ -93,7 +100,6 @@ def show(run: str, as_json: bool) -> None:
     from assay.eval.running.run_references import find_stored
     from assay.eval.runs.machine_load import describe_disturbance
     from assay.eval.runs.stored import load
-    from assay.eval.studies.run.run_list import read_run
 
     folder = find_stored(reports_folder(), run)
     manifest = load(folder).manifest  # says what is wrong with a run that cannot be read
@@ -123,12 +129,9 @@ def show(run: str, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("runs", nargs=-1)
-@filtered
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted; delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@takes(DeleteOptions)
 @options.JSON
-def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wanted: Any) -> None:
+def delete(asked: DeleteOptions, as_json: bool) -> None:
     """Delete RUNS, or all runs that fit the options.
 
     With both, those of RUNS that fit. A run is named by its id, the beginning of one, or its
@@ -138,14 +141,14 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
     from assay.eval.configs.locations import reports_folder
     from assay.eval.running.run_references import find_stored
     from assay.eval.runs.run_folder import remove_run
-    from assay.eval.studies.run.run_list import list_runs
     from assay.retrievers.base import AssayError
 
-    if not runs and not any(wanted.values()):
+    runs, dry_run, yes = asked.runs, asked.dry_run, asked.yes
+    if not runs and not any(getattr(asked, name) for name in RunFilter.model_fields):
         raise AssayError("assay runs delete: name runs, or say by options which; see --help")
     if as_json and not (yes or dry_run):
         raise AssayError("--json: does not ask for confirmation; give --yes or --dry-run")
-    rows = list_runs(reports_folder(), _read_wanted(wanted))
+    rows = list_runs(reports_folder(), asked)
     if runs:
         named = {find_stored(reports_folder(), run).name for run in runs}
         rows = [row for row in rows if row.id in named]
@@ -165,30 +168,3 @@ def _print_doomed(rows: "Sequence[RunRow]") -> None:
         click.echo(row.id)
     runs = "run" if len(rows) == 1 else "runs"
     click.echo(f"{len(rows)} {runs}, {sum(row.bytes for row in rows) / 1e6:.1f} MB")
-
-
-def _read_wanted(given: dict[str, Any]) -> "RunFilter":
-    """Return which runs options mean. Raises AssayError."""
-    from datetime import datetime
-
-    from assay.eval.scoring.measures import find
-    from assay.eval.studies.run.run_list import RunFilter
-    from assay.retrievers.base import AssayError
-
-    least = {}
-    for text in given["least"]:
-        name, _, value = text.partition("=")
-        try:
-            least[find(name).name] = float(value)
-        except ValueError:
-            raise AssayError(f"--min {text}: must be MEASURE=VALUE, as in nDCG@10=0.4") from None
-    for key in ("since", "until"):
-        try:
-            day = given[key] or "2000-01-01"
-            if not datetime.fromisoformat(day).isoformat().startswith(day):
-                raise ValueError(day)
-        except ValueError:
-            raise AssayError(
-                f"--{key} {given[key]}: must be a date, as in 2026-01-31, or 2026-01-31T12:00"
-            ) from None
-    return RunFilter(given["config"], given["collection"], given["since"], given["until"], least)

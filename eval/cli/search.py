@@ -1,13 +1,16 @@
 """`assay search`: one query, what is found, and what every step did."""
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, present, print_table
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option
+from assay.eval.running.study_options import LARGEST, ConfigOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,37 +24,24 @@ EXCERPT = 240  # characters of a hit or its context that are shown
 SHOWN = 5  # references of a hit that are shown
 
 
+class SearchOptions(ConfigOptions):
+    """What is searched, for what, and what is shown of it."""
+
+    query: Annotated[str, Argument()]
+    k: int = Field(5, ge=1, le=LARGEST, description="Hits to show.")
+    context: bool = Field(False, description="Print the context that a prompt would get.")
+    filter: Annotated[str, Option(metavar="JSON")] = Field(
+        "", description='What may be found: {"field": "product", "equals": "MK-60"}.'
+    )
+    principal: Annotated[str, Option(metavar="NAME")] = Field(
+        "", description="Who asks, by the name that the card has."
+    )
+
+
 @click.command()
-@options.CONFIG
-@click.argument("query")
-@options.OVERRIDES
-@options.dataset("overrides")
-@click.option(
-    "-k", "--k", type=options.at_least(1), default=5, show_default=True, help="Hits to show."
-)
-@click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
-@click.option(
-    "--filter",
-    "condition",
-    metavar="JSON",
-    default="{}",
-    show_default=False,
-    help='What may be found: {"field": "product", "equals": "MK-60"}.',
-)
-@click.option(
-    "--principal", metavar="NAME", default="", help="Who asks, by the name that the card has."
-)
+@takes(SearchOptions)
 @options.JSON
-def search(
-    config: Path,
-    query: str,
-    overrides: tuple[str, ...],
-    k: int,
-    context: bool,
-    condition: str,
-    principal: str,
-    as_json: bool,
-) -> None:
+def search(asked: SearchOptions, as_json: bool) -> None:
     """Search the collection of CONFIG for QUERY: hits, and a trace of every step.
 
     dataset=PATH may also be a folder of documents, or one file.
@@ -63,8 +53,10 @@ def search(
     from assay.eval.configs.config import load_config
     from assay.eval.studies.search import search as searching
 
-    asked = Query(repr(query), query, filter=_read_filter(condition), principal=principal)
-    found = searching.search(load_config(config, overrides), asked, k, context)
+    text, condition = asked.query, _read_filter(asked.filter or "{}")
+    query = Query(repr(text), text, filter=condition, principal=asked.principal)
+    config = load_config(asked.config, asked.changes)
+    found = searching.search(config, query, asked.k, asked.context)
     present(found, as_json, _print)
 
 

@@ -1,8 +1,8 @@
-"""The command of a study: its options are those of its model, its output is its report."""
+"""Commands whose options are those of a model: of a study, whose report is shown, and others."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -13,7 +13,16 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from assay.eval.cli import options
-from assay.eval.running.study import Argument, F, Lab, O, Option, Study, Written
+from assay.eval.running.study import (
+    Argument,
+    F,
+    Lab,
+    O,
+    Option,
+    Study,
+    StudyOptions,
+    Written,
+)
 
 BOUNDS = {Ge: ("ge", "min"), Gt: ("gt", "min"), Le: ("le", "max"), Lt: ("lt", "max")}
 
@@ -26,7 +35,7 @@ def make_command(study: Study[O, F]) -> click.Command:
         from assay.eval.cli.report_screen import print_report
         from assay.eval.progress import ConsoleProgress
 
-        asked, lab = _read(study, given), Lab(ConsoleProgress())
+        asked, lab = read_options(study.options, given), Lab(ConsoleProgress())
         if preview := study.preview(asked, lab):
             if as_json:
                 print_json(preview.json)
@@ -54,20 +63,36 @@ def make_command(study: Study[O, F]) -> click.Command:
         if status := study.status(found):
             sys.exit(status)
 
-    fields = study.options.model_fields.items()
-    parameters = [_make_parameter(name, field) for name, field in fields]
+    parameters = list_parameters(study.options)
     command = click.Command(study.name, callback=call, params=parameters, help=study.find.__doc__)
     if study.log:
         options.NO_TRACK(command)
     return options.FULL(options.JSON(command))
 
 
-def _read(study: Study[O, F], given: Mapping[str, Any]) -> O:
+def takes(options: type[StudyOptions]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the arguments and options of a model, which it is called with."""
+
+    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            mine = {name: given.pop(name) for name in options.model_fields}
+            return command(read_options(options, mine), **given)
+
+        others = getattr(command, "__click_params__", [])
+        # As decorators leave them: the last comes first.
+        vars(call)["__click_params__"] = [*others, *reversed(list_parameters(options))]
+        return call
+
+    return offer
+
+
+def read_options(options: type[O], given: Mapping[str, Any]) -> O:
     """Return the options that were given. Raises UsageError naming the one that is wrong."""
     from assay.retrievers.settings import explain_error
 
     try:
-        return study.options.model_validate(
+        return options.model_validate(
             {name: value for name, value in given.items() if value not in (None, ())}
         )
     except ValidationError as error:
@@ -100,6 +125,12 @@ def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
     print_places(**places, **tracked)
     if written.next:
         print_next(*written.next)
+
+
+def list_parameters(options: type[StudyOptions]) -> list[click.Parameter]:
+    """Return the arguments and options of a model; an argument that takes many comes last."""
+    made = [_make_parameter(name, field) for name, field in options.model_fields.items()]
+    return sorted(made, key=lambda one: isinstance(one, click.Argument) and one.nargs == -1)
 
 
 def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.answer_spans import describe_unsearched, find_answer_end, is_unsearched
 from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
 from assay.eval.collections.formats.source import GoldBook, Register, Source
 from assay.eval.collections.groups import describe_groups, find_groups
-from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.permissions import find_faults, keep_allowed
 from assay.eval.collections.problems import QUIET, Problem, Problems
-from assay.eval.collections.unsearched import describe_unsearched, is_unsearched
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 

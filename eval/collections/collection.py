@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.eval.collections.card import MODEL, Card
 from assay.eval.collections.formats import memo
+from assay.eval.collections.word_readers import WordReaders
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 
@@ -148,6 +149,11 @@ class Collection:
         if isinstance(documents, IdSequence):
             return ById(documents, lambda i: documents[i].text)
         return {document.id: document.text for document in self.documents}
+
+    @cached_property
+    def word_readers(self) -> WordReaders:
+        """The groups that may read each word of the documents."""
+        return WordReaders(self.documents, self.card.readers)
 
     @property
     def judgments(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from assay.eval.collections.card import Card, Sizes
-from assay.eval.collections.card_files import parse_card
+from assay.eval.collections.catalog import parse_card
 from assay.eval.collections.collection import Collection, GoldItem
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data

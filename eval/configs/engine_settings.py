@@ -20,11 +20,12 @@ from assay.retrievers.settings.plugins import find_parts
 
 
 @dataclass(frozen=True)
-class Configured:
-    """What is searched, by its type, and the overrides that make its settings of the defaults."""
+class ConfiguredEngine:
+    """An engine by its type, with the overrides that make its settings of the defaults."""
 
     type: str
     overrides: tuple[str, ...]
+    settings: EngineSettings
 
     @property
     def label(self) -> str:
@@ -34,13 +35,6 @@ class Configured:
     def command(self, name: str, collection: str, *options: str) -> str:
         """Return the call of the command `name` that looks at it on a collection."""
         return shlex.join(["assay", name, self.type, collection, *self.overrides, *options])
-
-
-@dataclass(frozen=True)
-class ConfiguredEngine(Configured):
-    """An engine with its settings."""
-
-    settings: EngineSettings
 
     def build(self, resources: Resources) -> Engine:
         """Return the engine, which has indexed nothing yet. Raises AssayError."""

@@ -1,13 +1,17 @@
 """Options that several studies have."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from assay.eval.configs.named_configs import add_engines, name_in_engine, split_engine
 from assay.eval.running.study import Argument, Option, StudyOptions
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.eval.configs.project import Project
 
 LARGEST = int(Settings.largest)  # as numbers of a config
 
@@ -28,10 +32,9 @@ FORCE_HELP = "Replace another result, or file, that is there."
 LIMIT_HELP = "Ask only so many queries: a quick look."
 
 
-class ConfigOptions(StudyOptions):
-    """A config, and what is changed in it."""
+class ChangeOptions(StudyOptions):
+    """What is changed in a config."""
 
-    config: Annotated[Reference, Argument("CONFIG")]
     overrides: Overrides = ()
     dataset: Annotated[str | None, Option(metavar="NAME")] = Field(
         None, description="Collection, by name or folder."
@@ -44,21 +47,63 @@ class ConfigOptions(StudyOptions):
         return (*self.overrides, *named)
 
 
+class ConfigOptions(ChangeOptions):
+    """A config, and what is changed in it."""
+
+    config: Annotated[Reference, Argument("CONFIG")]
+
+
+class RunOptions(ChangeOptions):
+    """A stored run, or a config with what is changed in it."""
+
+    run: Annotated[Reference, Argument("CONFIG|RUN")]
+
+
+Engine = Annotated[str | None, Option(metavar="NAME")]
+ENGINE = Field(None, description="Search in this engine, as CONFIG@NAME.")
+
+
+class PipelineOptions(ChangeOptions):
+    """A pipeline, or else all that the project file names, and the engine that they search in."""
+
+    config: Annotated[Reference | None, Argument("[CONFIG]")] = None
+    engine: Engine = ENGINE
+
+    def choose(self, project: "Project | None") -> tuple[list[str], tuple[str, ...]]:
+        """Return the config that is named, or those of the project, and what is changed in them.
+
+        With a project an override that stands first is no config. Raises AssayError where there is
+        no config, or one names another engine.
+        """
+        named, changes = [self.config] if self.config else [], self.changes
+        if project and named and "=" in named[0]:
+            named, changes = [], (*named, *changes)
+        if not named and project is None:
+            raise AssayError(
+                "Missing argument 'CONFIG'; or name `pipelines` in assay.toml, for every call."
+            )
+        given = named or (project.list_pipelines() if project else [])
+        return [place_in_engine(each, self.engine) for each in given], changes
+
+
 class EngineOptions(ConfigOptions):
     """A config, and the engine that it searches in."""
 
-    engine: Annotated[str | None, Option(metavar="NAME")] = Field(
-        None, description="Search in this engine, as CONFIG@NAME."
-    )
+    engine: Engine = ENGINE
 
     @property
     def reference(self) -> str:
         """The config in its engine. Raises AssayError where it names another."""
-        if self.engine is None:
-            return self.config
-        if split_engine(self.config)[1] is None:
-            return name_in_engine(self.config, self.engine)
-        return add_engines([self.config], [self.engine])[0]
+        return place_in_engine(self.config, self.engine)
+
+
+def place_in_engine(config: str, engine: str | None) -> str:
+    """Return a config in an engine, if one is named. Raises AssayError where it names another."""
+    if engine is None:
+        return config
+    if split_engine(config)[1] is None:
+        return name_in_engine(config, engine)
+    return add_engines([config], [engine])[0]
 
 
 class WorkerOptions(StudyOptions):

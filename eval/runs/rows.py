@@ -3,7 +3,7 @@
 import hashlib
 import mmap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import attrgetter
@@ -42,26 +42,6 @@ class Line:
         if not isinstance(row, dict):
             raise AssayError(f"{self.path}:{self.number}: not a row of a stored run")
         return row
-
-
-class StoredLegs(Mapping[str, LegRank]):
-    """Where legs placed a hit, as a row has it; of most hits no one ever asks."""
-
-    __slots__ = ("_rows",)
-
-    def __init__(self, rows: Mapping[str, Sequence[Any]]) -> None:
-        self._rows = rows
-
-    def __getitem__(self, leg: str) -> LegRank:
-        """Return where a leg placed the hit. Raises KeyError where it did not."""
-        rank, score = self._rows[leg]
-        return LegRank(rank, score)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -171,7 +151,10 @@ class Flaws:
 
 def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking:
     """Read a ranking; `chunks` are those of the run by id."""
-    hits = tuple(Hit(chunks[id_], score, StoredLegs(legs)) for id_, score, legs in row["hits"])
+    hits = tuple(
+        Hit(chunks[id_], score, {leg: LegRank(*placed) for leg, placed in legs.items()})
+        for id_, score, legs in row["hits"]
+    )
     trace = read_trace(row["trace"])
     returned = {hit[0] for hit in row["hits"]}
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)

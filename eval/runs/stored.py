@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs.execution.leaks import list_shown
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
@@ -33,7 +34,7 @@ from assay.eval.runs.stored_files import (
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.scoring.joined import JoinedRankings, NumberLists, group_judged
-from assay.retrievers.base import AssayError, Ranking, T
+from assay.retrievers.base import AssayError, LeakError, Ranking, T
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
@@ -125,20 +126,12 @@ class StoredRun:
 
 
 def load(folder: Path) -> StoredRun:
-    """Read the finished run in `folder`.
+    """Read the finished run in `folder`; rankings and ranks of gold items when they are asked for.
 
     Raises AssayError when there is none, its format is not one this version reads, or files of it
-    are damaged or hold no query.
+    are damaged or hold no query; a damaged ranking is one where it is asked for. Raises LeakError
+    where it shows a principal what that may not read by now.
     """
-    run = open_run(folder)
-    for values in (run.rankings, run.gold_ranks):
-        for _ in values.values():  # which is read, and found to be damaged, here
-            pass
-    return run
-
-
-def open_run(folder: Path) -> StoredRun:
-    """As `load`, but rankings and ranks of gold items are read when they are asked for."""
     manifest = read_manifest(folder)
     try:
         run = _read_files(folder, manifest)
@@ -146,7 +139,30 @@ def open_run(folder: Path) -> StoredRun:
         raise AssayError(f"{folder}: its files are damaged: {error!r}") from error
     if not run.queries:
         raise AssayError(f"{folder}: a run of no queries, which has no figures")
+    if any(query.principal for query in run.queries.values()):
+        _check_permissions(run)
     return run
+
+
+def _check_permissions(run: StoredRun) -> None:
+    """Raise LeakError where a run shows a principal a document that it may not read by now.
+
+    That is not known where the collection is not here. A report says of which day permissions are.
+    """
+    from assay.eval.collections.revocation import open_readers
+
+    readers = open_readers(str(run.manifest.config.get("dataset", "")))
+    asked = {id_: query.principal for id_, query in run.queries.items() if query.principal}
+    for id_, principal in asked.items() if readers else ():
+        judged = (item.doc_id for item in run.gold[id_])
+        shown = (doc_id for doc_id, _ in list_shown(run.rankings[id_]))
+        for doc_id in dict.fromkeys((*judged, *shown)):
+            if readers and not readers.may_read(principal, doc_id):
+                raise LeakError(
+                    f"{run.manifest.id}: query {id_} shows document {doc_id}, which principal "
+                    f"{principal} may not read any more; permissions were those of "
+                    f"{run.manifest.created[:10]}: make the run again"
+                )
 
 
 def _read_files(folder: Path, manifest: Manifest) -> StoredRun:

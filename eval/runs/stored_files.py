@@ -1,12 +1,11 @@
-"""The files of a stored run, read so that runs beside each other share what they have in common.
+"""The files of a stored run, read so that runs beside each other share their passages.
 
-Runs on one collection hold the same queries, gold and passages to the byte. Every reader raises
-AssayError for a line that holds no object, and errors of other classes for one that holds another.
+Every reader raises AssayError for a line that holds no object, and errors of other classes for one
+that holds another.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,12 +144,19 @@ def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking
 
 def read_queries(path: Path) -> Mapping[str, Query]:
     """Return the queries by id."""
-    return _parse_queries(_Content.of(path))
+    return {row["id"]: Query(**row) for row in read_rows(path)}
 
 
 def read_gold(path: Path) -> Gold:
     """Return the judgments."""
-    return _parse_gold(_Content.of(path))
+    items: dict[str, list[GoldItem]] = {}
+    texts: dict[str, str] = {}
+    for row in read_rows(path):
+        text = row.pop("text", None)
+        if text is not None:
+            texts[row["id"]] = text
+        items.setdefault(row["query_id"], []).append(GoldItem(**row))
+    return Gold({query: tuple(of_query) for query, of_query in items.items()}, texts)
 
 
 def read_passages(path: Path) -> list[RetrievedChunk]:
@@ -185,39 +191,6 @@ def _is_empty(line: Line) -> bool:
     if match and line.content.startswith(b'"hits":[', match.end()):
         return line.content.startswith(NO_HITS, match.end())
     return not line.parse()["hits"]
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What stands in a file; files of the same content are equal."""
-
-    content: bytes
-    path: Path = field(compare=False)
-
-    def __hash__(self) -> int:
-        """Go by the length: going through all of it takes longer than comparing it."""
-        return len(self.content)
-
-    @classmethod
-    def of(cls, path: Path) -> "_Content":
-        return cls(path.read_bytes() if path.exists() else b"", path)
-
-
-@lru_cache(maxsize=1)
-def _parse_queries(file: _Content) -> dict[str, Query]:
-    return {row["id"]: Query(**row) for row in read_rows(file.path)}
-
-
-@lru_cache(maxsize=1)
-def _parse_gold(file: _Content) -> Gold:
-    items: dict[str, list[GoldItem]] = {}
-    texts: dict[str, str] = {}
-    for row in read_rows(file.path):
-        text = row.pop("text", None)
-        if text is not None:
-            texts[row["id"]] = text
-        items.setdefault(row["query_id"], []).append(GoldItem(**row))
-    return Gold({query: tuple(of_query) for query, of_query in items.items()}, texts)
 
 
 @lru_cache(maxsize=2**15)

@@ -49,6 +49,12 @@ class TokenCounts:
             return {}
         return {f"p{i}": float(np.percentile(self.sizes, i)) for i in PERCENTILES}
 
+    @property
+    def words(self) -> str:
+        """The percentiles and the largest chunk in one line; "" without chunks."""
+        found = [f"{name} {value:,.0f}" for name, value in self.percentiles().items()]
+        return ", ".join([*found, f"largest {self.largest:,}"]) if found else ""
+
     def ranges(self) -> tuple[Bin, ...]:
         """Return the chunks in each of the five ranges."""
         return tuple(self._bin(low, high) for low, high in RANGES)

@@ -6,7 +6,6 @@ person, or of another MLflow, is never moved, changed or upgraded here.
 """
 
 import os
-import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -15,14 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.base import AssayError
-from assay.retrievers.store.cache import Cache, default_root
-
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 SQLITE = "sqlite:///"
-TABLES = "tables.db"
 JOURNALS = ("-journal", "-wal", "-shm")
 VERSION = "alembic_version"
 DEFAULTS = {  # the rows that MLflow puts in a new store itself
@@ -105,7 +100,6 @@ def _make(path: Path) -> None:
     partial = path.with_name(f"{path.name}.partial")  # which .gitignore's mlflow.db* leaves out
     try:
         _remove(partial)  # what a killed process left
-        _copy_tables(partial)
         with skip_syncs(partial):
             store: Any = SqlAlchemyStore(f"{SQLITE}{partial.as_posix()}", artifacts(path).as_uri())  # type: ignore[no-untyped-call]
             store.engine.dispose()
@@ -116,33 +110,6 @@ def _make(path: Path) -> None:
         partial.replace(path)
     finally:
         _remove(partial)
-
-
-def _copy_tables(path: Path) -> None:
-    """Write MLflow's empty tables to the file `path`, from the cache where they were made before.
-
-    MLflow takes over a second to make them. Where the cache cannot be used, nothing is written:
-    MLflow makes tables in what is no store yet.
-    """
-    import mlflow
-
-    try:
-        tables = Cache(default_root()).folder("mlflow", mlflow.__version__, _make_tables)
-        shutil.copyfile(tables.path / TABLES, path)
-        with closing(sqlite3.connect(path)) as opened:
-            opened.execute("SELECT * FROM alembic_version")
-    except (AssayError, OSError, sqlite3.Error):  # or the copy was damaged
-        path.unlink(missing_ok=True)
-
-
-def _make_tables(folder: Path) -> None:
-    from mlflow.store.db.utils import _initialize_tables, create_sqlalchemy_engine_with_retry
-
-    path = folder / TABLES
-    with skip_syncs(path):
-        engine: Any = create_sqlalchemy_engine_with_retry(f"{SQLITE}{path.as_posix()}")  # type: ignore[no-untyped-call]
-        _initialize_tables(engine)  # type: ignore[no-untyped-call]
-        engine.dispose()
 
 
 def _remove(path: Path) -> None:

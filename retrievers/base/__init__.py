@@ -8,7 +8,7 @@ frontmatter, so that what is judged and what is retrieved are sections of one re
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
@@ -338,6 +338,13 @@ class Retriever(ABC):
     def asks_server(self) -> bool:
         """Whether searches ask a server."""
         return False
+
+    def list_foreign(self) -> Collection[str] | None:
+        """Names of the entries of its traces that may quote documents unasked; None: any may.
+
+        What these say to a query that may not read every document is searched for words of others.
+        """
+        return None
 
     def close(self) -> None:
         """Release files, processes and connections."""

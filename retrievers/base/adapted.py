@@ -1,7 +1,7 @@
 """A retriever of somebody's own, whose answers may be what functions may return."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 from assay.retrievers.base import (
@@ -78,6 +78,10 @@ class AdaptedRetriever(Retriever):
     def asks_server(self) -> bool:
         """Whether it does."""
         return self.adapted.asks_server
+
+    def list_foreign(self) -> Collection[str] | None:
+        """Return its own."""
+        return self.adapted.list_foreign()
 
     def close(self) -> None:
         """Close it."""

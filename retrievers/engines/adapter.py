@@ -4,6 +4,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress, count
 from operator import itemgetter, le
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from assay.retrievers.engines.base import (
     check_dimensions,
 )
 from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.models.base import Vectors
@@ -25,7 +27,7 @@ from assay.retrievers.settings import Resources, name_type
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.digest import digest, digest_texts
 
-S = TypeVar("S", bound=StoreSettings)
+S = TypeVar("S", bound="AdapterSettings")
 H = TypeVar("H")
 # Stores refuse more hits, or give no more; a longer list is asked for as it is.
 DEEPEST = 10_000
@@ -47,6 +49,43 @@ class Listed(NamedTuple):
     others: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Some of the positions of so many `texts`, which rise."""
+
+    positions: Positions
+    texts: int
+
+    def tolist(self) -> list[int]:
+        """Return those that may be found."""
+        found: list[int] = self.positions.tolist()
+        return found
+
+    @property
+    def fewer(self) -> Listed:
+        """The shorter list of positions that says what may be found."""
+        if 2 * len(self.positions) <= self.texts:
+            return Listed(self.tolist(), others=False)
+        others = np.delete(np.arange(self.texts), self.positions)
+        return Listed(others.tolist(), others=True)
+
+
+class AdapterSettings(StoreSettings):
+    """Settings that say by themselves what the engine is."""
+
+    def make_formula(self) -> Formula:
+        """Return the fusion; of an engine that fuses nothing what its one list is."""
+        raise NotImplementedError
+
+    def list_shape(self) -> list[Any]:
+        """Return the settings on which an index depends; others count when searching only."""
+        return []
+
+    def is_exact(self, texts: int) -> bool:
+        """Say whether dense search of so many texts compares with every vector."""
+        return bool(getattr(self, "exact", True))
+
+
 class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
@@ -57,8 +96,7 @@ class Adapter(Engine, Generic[S, H]):
 
     revision: ClassVar[int] = 1  # raise an adapter's when it comes to store other things
     _sorts_dense: ClassVar[bool] = False
-    _most_listed: ClassVar[float] = math.inf  # positions that one request can hold
-    _allowed: Positions | None = None
+    _allowed: Allowed | None = None
 
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
@@ -138,7 +176,7 @@ class Adapter(Engine, Generic[S, H]):
         if not self._settings.capabilities.restricts or fewer > self._most_listed:
             return None
         other = copy.copy(self)
-        other._allowed = allowed
+        other._allowed = Allowed(allowed, self._texts) if len(allowed) < self._texts else None
         if not len(allowed):  # the store is not asked
             other._opened = None
         return other
@@ -167,9 +205,19 @@ class Adapter(Engine, Generic[S, H]):
         self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
 
     @property
-    @abstractmethod
+    def formula(self) -> Formula:
+        """The fusion that the settings choose."""
+        return self._settings.make_formula()
+
+    @property
     def _exact(self) -> bool:
         """Whether dense search compares with every vector."""
+        return self._settings.is_exact(self._texts)
+
+    @property
+    def _most_listed(self) -> float:
+        """How many positions one request can hold."""
+        return math.inf
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
         """Return the digest of all on which the index depends; vectors follow from the others."""
@@ -181,9 +229,9 @@ class Adapter(Engine, Generic[S, H]):
         """Return the versions on which the index depends."""
         return ()
 
-    @abstractmethod
     def _shape(self) -> Sequence[Any]:
         """Return the settings on which the index depends; others count when searching only."""
+        return self._settings.list_shape()
 
     @abstractmethod
     def _store(
@@ -205,15 +253,6 @@ class Adapter(Engine, Generic[S, H]):
         All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
         """
         raise self._lack("hybrid")
-
-    def _list_fewer(self) -> Listed | None:
-        """Return the shorter list of positions that says what may be found; None where all may."""
-        if self._allowed is None or len(self._allowed) == self._texts:
-            return None
-        if 2 * len(self._allowed) <= self._texts:
-            return Listed(self._allowed.tolist(), others=False)
-        others = np.delete(np.arange(self._texts), self._allowed)
-        return Listed(others.tolist(), others=True)
 
     def _check(self, search: Search, vector: Vectors) -> None:
         """Raise AssayError where there is no such search, or none of such a vector."""

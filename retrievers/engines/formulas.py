@@ -254,3 +254,21 @@ def _scale(scored: Sequence[Scored]) -> dict[int, float]:
         scores -= scores.min()
         scores /= scores.max() or np.float32(1)
     return {position: float(score) for (position, _), score in zip(scored, scores, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class OneList(Formula):
+    """Nothing is fused: the dense list of an engine, whose scores `says` describes."""
+
+    says: str
+
+    @property
+    def statement(self) -> str:
+        """What the scores are."""
+        return self.says
+
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        return ordered(dense)
+
+
+COSINE = OneList("the cosine of the vectors of query and text")

@@ -1,16 +1,13 @@
 """Engines that are asked in SQL: two lists and their fusion are one statement."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from assay.retrievers.engines.adapter import Adapter, H
-from assay.retrievers.engines.base import LegWeights, StoreSettings
+from assay.retrievers.engines.adapter import AdapterSettings
+from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
-from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.models.base import Vectors
 
 RRF = "/ ($k + row_number() OVER (ORDER BY score DESC, position))"
 MIN_MAX = """* CASE WHEN max(score) OVER () > min(score) OVER ()
@@ -36,8 +33,13 @@ class Select(NamedTuple):
     statement: str
     parameters: Mapping[str, Any]
 
+    @property
+    def listed(self) -> "Select":
+        """The statement that orders its rows, equal scores by position."""
+        return Select(LIST.format(found=self.statement), self.parameters)
 
-class StatementSettings(StoreSettings):
+
+class StatementSettings(AdapterSettings):
     """Base of the settings of engines whose fusion is a statement written here."""
 
     fusion: Literal["rrf", "min-max"] = Field(
@@ -54,35 +56,16 @@ class StatementSettings(StoreSettings):
         default_factory=LegWeights, description="weight of each list in the fusion"
     )
 
-
-C = TypeVar("C", bound=StatementSettings)
-
-
-class StatementEngine(Adapter[C, H]):
-    """Asks in SQL with `$name` parameters; a subclass says how, and what its two lists are.
-
-    Equal scores are ordered by position, in the statement.
-    """
-
-    @property
-    def formula(self) -> Formula:
-        """The fusion of the statement."""
-        weights = (self._settings.weights.dense, self._settings.weights.keyword)
-        if self._settings.fusion == "rrf":
-            return ReciprocalRanks(k=self._settings.k, weights=weights)
+    def make_formula(self) -> Formula:
+        """Return the fusion of the statement."""
+        weights = (self.weights.dense, self.weights.keyword)
+        if self.fusion == "rrf":
+            return ReciprocalRanks(k=self.k, weights=weights)
         return ScaledScores(weights)
 
-    def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:
-        return self._list(opened, self._select_dense(vector, limit))
-
-    def _search_keyword(self, opened: H, text: str, limit: int) -> list[Scored]:
-        return self._list(opened, self._select_keyword(text, limit))
-
-    def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        settings = self._settings
-        dense = self._select_dense(vector, self.depth.dense)
-        keyword = self._select_keyword(text, self.depth.keyword)
-        rrf = settings.fusion == "rrf"
+    def fuse(self, dense: Select, keyword: Select, limit: int) -> Select:
+        """Return the statement that fuses two lists; equal scores are ordered by position."""
+        rrf = self.fusion == "rrf"
         statement = FUSION.format(
             dense=dense.statement,
             keyword=keyword.statement,
@@ -91,23 +74,9 @@ class StatementEngine(Adapter[C, H]):
         parameters = {
             **dense.parameters,
             **keyword.parameters,
-            "dense_weight": settings.weights.dense,
-            "keyword_weight": settings.weights.keyword,
+            "dense_weight": self.weights.dense,
+            "keyword_weight": self.weights.keyword,
             "limit": limit,
+            **({"k": self.k} if rrf else {}),
         }
-        return self._ask(opened, statement, parameters | ({"k": settings.k} if rrf else {}))
-
-    def _list(self, opened: H, select: Select) -> list[Scored]:
-        return self._ask(opened, LIST.format(found=select.statement), select.parameters)
-
-    @abstractmethod
-    def _select_dense(self, vector: Vectors, limit: int) -> Select:
-        """Return what selects the `limit` texts of greatest cosine."""
-
-    @abstractmethod
-    def _select_keyword(self, text: str, limit: int) -> Select:
-        """Return what selects the `limit` texts of greatest BM25 score."""
-
-    @abstractmethod
-    def _ask(self, opened: H, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
-        """Return the rows of a statement."""
+        return Select(statement, parameters)

@@ -14,8 +14,8 @@ from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.truncation import find_bill

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -33,8 +33,8 @@ from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
 from assay.retrievers.query.base import QueryStep, QueryStepSettings
 from assay.retrievers.services import cost_meter as charges
-from assay.retrievers.settings import Resources
-from assay.retrievers.settings.parts import find_source, find_sources
+from assay.retrievers.settings import Resources, Settings
+from assay.retrievers.settings.parts import find_plugged, find_source, find_sources
 from assay.retrievers.stages.base import Stage
 
 REVISION = 1  # raise it when the same config comes to give other rankings
@@ -277,6 +277,16 @@ class Pipeline(Retriever):
     def asks_server(self) -> bool:
         """Whether one of its parts does."""
         return self._settings.uses_server()
+
+    def list_foreign(self) -> Collection[str]:
+        """Return the names of the trace's entries that are plugged in, and `documents` for parts
+        that make chunks.
+        """
+        parts: list[tuple[str, Settings]] = [("documents", self._documents)]
+        parts += self._settings.active.items()
+        parts += [(step.type, step) for step in self._settings.query]
+        parts += [(stage.type, stage) for stage in self._settings.stages]
+        return {name for name, part in parts if any(find_plugged(part))}
 
     def close(self) -> None:
         """Close every leg and the query cache."""

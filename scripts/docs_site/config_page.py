@@ -116,7 +116,7 @@ def describe(value: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "enum" in value:
         return ", ".join(map(_quote, value["enum"]))
     if value.get("properties", {}).get("type", {}).get("const") == "python":
-        return "[a class of yours](extending.md)"
+        return "[a class of yours](retrievers.md)"
     kind = value.get("type", "anything")
     if kind == "array":
         return f"a list of {describe(value.get('items', {}), definitions)}"

@@ -1,13 +1,14 @@
 """Hooks of MkDocs: a page lies where its source lies in the repository, so links hold in both.
 
 Pages are the files of `docs/`, the Markdown elsewhere that they link to, sources that they link to,
-and what is generated: a page a command, the keys of configs, the Python API.
+and what is generated: a page a command, the keys of configs and cards, the Python API.
 """
 
 from pathlib import Path
 from typing import Any
 
 from api_page import render_api
+from card_page import render_cards
 from command_pages import COMMAND_FOLDER, render_commands
 from config_page import render_configs
 from mkdocs.config.defaults import MkDocsConfig
@@ -33,7 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     theme = [file for file in files if file.src_dir != config.docs_dir]
     own = [_place(DOCS + file.src_uri, config) for file in files if file not in theme]
     own += [_place(name, config) for name in (HOME, "CHANGELOG.md", "CONTRIBUTING.md")]
-    made = {**render_commands(), **render_configs(), **render_api()}
+    made = {**render_commands(), **render_configs(), **render_cards(), **render_api()}
     own += [_generate(name, text, config) for name, text in made.items()]
     for name in ASSETS:
         text = Path(__file__).with_name(name).read_text()

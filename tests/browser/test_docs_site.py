@@ -74,7 +74,7 @@ def test_search_works_from_a_file(opened):
 
 def test_every_page_fits_a_phone(site, opened):
     opened.set_viewport_size(PHONE)
-    for name in ("index", "tutorial", "configs", "commands/run", "api", "statistics"):
+    for name in ("index", "start", "configs", "commands/run", "api", "statistics"):
         opened.goto((site / f"{name}.html").as_uri())
         assert overflow(opened) <= 0, name
 

@@ -6,6 +6,7 @@ for them. A new command must say here how it is called, or why it shows no answe
 """
 
 import json
+from typing import Any
 
 import pytest
 from tools.command_line import call
@@ -62,7 +63,7 @@ CALLS: dict[str, list[list[str]]] = {
     "ui": [["--no-browser"]],
     "verify": [["RUN"]],
     "log": [["RUN"]],
-    "recall": [["dense", "kept", "--sweep", "quantisation=int8"]],
+    "recall": [["sqlite", "kept", "--filters", ".5"]],
 }
 OTHERS = {
     "of documents, for those who keep them": "init questions dataset ingest contexts config cache",
@@ -74,6 +75,8 @@ OTHERS = {
     "runs as `run` does": "sweep parity",
     "of rankings and traces that others made": "import traces",
 }
+# Those that show texts or ids of a stored run.
+SHOWING = ("report", "explain", "pool", "log", "compare", "baseline", "gate")
 
 
 @pytest.fixture
@@ -142,3 +145,28 @@ def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
     assert any("mlruns" in path.parts for path in files)
     marked = [path for path in files if MARK.encode() in path.read_bytes().lower()]
     assert not marked
+
+
+def test_a_stored_run_shows_nothing_that_was_revoked_since(folder, monkeypatch, capsys):
+    def assay(*words: Any) -> tuple[int, str]:
+        return call(monkeypatch, capsys, *words)
+
+    status, said = assay("run", "markdown_ragdocs", "latency.queries=2")
+    assert status == 0, said
+    assert "No leak in 5 queries with a principal, as of 20" in said.replace("\n", " ")
+    run, document = find_run(folder), folder / "kept" / "docs" / "valves.md"
+    before = document.read_text()
+    document.write_text(before.replace("[public]", "[board]"))
+    for command in SHOWING:
+        for words in CALLS[command]:
+            if "RUN" in words:
+                status, said = assay(command, *(run if word == "RUN" else word for word in words))
+                assert (status, said.count("\n")) == (1, 1), said
+                assert "document valves.md, which principal carl may not read any more" in said
+                assert "closes the pipe" not in said
+    document.write_text(before)
+    assert assay("explain", run)[0] == 0
+    (folder / "kept" / "dataset.yaml").write_text(CARD.replace("carl", "anna"))
+    assert assay("explain", run)[0] == 1
+    (folder / "kept").rename(folder / "elsewhere")
+    assert assay("explain", run)[0] == 0  # nobody knows; the report says as of when

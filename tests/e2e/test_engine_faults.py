@@ -18,8 +18,8 @@ from tools.processes import find_free_port
 from assay.eval.cli.main import main
 from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored import load
-from assay.retrievers.engines.postgres.embedded import EmbeddedServer
-from assay.retrievers.engines.postgres.engine import PostgresEngine
+from assay.retrievers.engines.servers.embedded_postgres import EmbeddedServer
+from assay.retrievers.engines.servers.engine import StoreEngine
 from assay.retrievers.store.cache import default_root
 
 skip_without("psycopg", "postgres")
@@ -129,16 +129,16 @@ def _pid(server):
 
 def kill_after(queries, server, reports, monkeypatch):
     """Have the server killed before the search that follows the first `queries` finished ones."""
-    keyword, killed = PostgresEngine.keyword, []
+    keyword, killed = StoreEngine.keyword, []
 
-    def search(engine: PostgresEngine, text: str, limit: int) -> list[tuple[int, float]]:
+    def search(engine: StoreEngine, text: str, limit: int) -> list[tuple[int, float]]:
         finished = [row for path in reports.glob("*/rankings.jsonl") for row in read_rows(path)]
         if len(finished) == queries and not killed:
             killed.append(True)
             kill(server)
         return keyword(engine, text, limit)
 
-    monkeypatch.setattr(PostgresEngine, "keyword", search)
+    monkeypatch.setattr(StoreEngine, "keyword", search)
 
 
 def test_a_server_that_is_killed_in_mid_run(inside, config, postgres, tmp_path, monkeypatch):
@@ -249,9 +249,10 @@ def test_an_index_that_holds_something_else(call, config, postgres):
     done = call("run", path, "--rerun", *QUICK, POSTGRES_URL=url)
     assert done.returncode == 2
     assert name in read_line(done.stderr)
+    index = name.rpartition("_")[0]
     cleaned = call("engines", "clean", "postgres", POSTGRES_URL=url)
     assert cleaned.returncode == 0, cleaned.stderr
     assert re.search(
-        rf"(?m)^removed postgres {name}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
+        rf"(?m)^removed postgres {index}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
     )
     assert call("run", path, "--rerun", *QUICK, POSTGRES_URL=url).returncode == 0

@@ -72,15 +72,15 @@ def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
         return [
             await client.call_tool("run", {"config": "bm52"}),
             await client.call_tool("run", {"config": "bm25", "colour": 1}),
-            await client.call_tool("gate", {"target": "bm25", "overrides": ["latency.queries=0"]}),
+            await client.call_tool("gate", {"config": "bm25", "overrides": ["latency.queries=0"]}),
         ]
 
     wrong, unknown, ungated = ask(err)
     assert all(result.is_error for result in (wrong, unknown, ungated))
     assert "bm25" in read(wrong)
     assert (
-        read(unknown) == "colour: no such argument; allowed: config, overrides, dataset, "
-        "dry_run, full"
+        read(unknown) == "colour: no such argument; allowed: dataset, config, dry_run, "
+        "overrides, full"
     )
     assert "assay baseline accept bm25-harbourline-" in read(ungated)
 
@@ -136,7 +136,7 @@ def count_processes(folder):
         ("run", {"config": ".."}, "lies outside the working folder"),
         ("run", {"config": "bm25", "dataset": ".."}, "lies outside the working folder"),
         ("tune", {"config": "bm25", "over": ["retriever.type=bm25,python"]}, "names code to run"),
-        ("gate", {"target": "bm25", "accept_corpus": True}, "no such argument"),
+        ("gate", {"config": "bm25", "accept_corpus": True}, "no such argument"),
         ("choose", {"collection": "tarnwick", "provider": "anthropic"}, "no such argument"),
         ("shell", {}, "no such tool"),
         ("run", {"config": {"a": 1}}, "must be a string"),

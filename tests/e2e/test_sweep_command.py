@@ -142,14 +142,3 @@ def test_a_dry_run_lists_the_points(sweep, environment):
     as_json = finish(start("sweep", str(sweep), "--dry-run", "--json", environment=environment))
     assert len(json.loads(as_json.stdout)["points"]) == 6
     assert not Path(environment["ASSAY_REPORTS"]).exists()
-
-
-def test_a_bad_file_stops_before_anything_runs(sweep, environment):
-    sweep.write_text(sweep.read_text().replace("k1", "k9"))
-    done = finish(start("sweep", str(sweep), environment=environment))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.strip().splitlines()
-    assert line.startswith(f"assay: {sweep}: ")
-    assert "k9" in line
-    assert not Path(environment["ASSAY_REPORTS"]).exists()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tools.processes import ROOT, finish, start
+from tools.processes import ROOT
 
 BM25 = "configs/bm25.yaml"
 K1 = "retriever.legs.keyword.k1"
@@ -47,24 +47,6 @@ def test_figures(tuned):
     assert held["low"] <= held["value"] <= held["high"]
 
 
-def test_the_page_tells_all(tuned):
-    page = Path(tuned["report"]).read_text()
-    assert "best, cross-validated" in page
-    assert f"on {tuned['collection']}" in page
-    for item in tuned["points"]:
-        assert f'<td class="number">{item["mean"]:.3f}</td>' in page
-    assert (
-        f"{tuned['held_out_gain']['value']:+.3f}"
-        in Path(tuned["report"]).with_suffix(".md").read_text()
-    )
-
-
-def test_scores_are_those_of_a_run(tuned, assay_json):
-    item = tuned["points"][2]
-    run = assay_json("run", BM25, "limit=20", f"{K1}={item['settings'][K1]}", "latency.queries=0")
-    assert run["measures"]["nDCG@10"]["mean"] == pytest.approx(item["mean"])
-
-
 def test_the_config_that_is_written(tuned, assay_json, reports):
     path = Path(tuned["output"])
     assert path == reports / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
@@ -95,18 +77,6 @@ def test_mlflow_holds_both_gains(tuned, places):
     assert data.metrics["held_out_gain/nDCG_at_10.low"] == tuned["held_out_gain"]["low"]
     assert data.params["retriever.legs.keyword.k1"] == "1.2"
     assert data.tags["assay.verdict"] == tuned["verdict"]
-
-
-def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path):
-    output = tmp_path / "mine.yaml"
-    done = assay("tune", BM25, "limit=30", *QUICK, "--output", str(output))
-    assert done.returncode == 0, done.stderr
-    assert "made for this config: 76 of 76 points" in done.stdout
-    assert "chosen by" in done.stdout
-    assert "cross-validated" in done.stdout
-    assert "k1" in done.stdout
-    assert "0.75" in done.stdout
-    assert output.exists()
 
 
 def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path):
@@ -205,30 +175,6 @@ def test_a_file_of_the_users_is_replaced_only_by_force(assay, tmp_path):
     assert refused.returncode == 2
     assert "was made by assay tune and changed since" in refused.stderr
     assert yaml.safe_load(output.read_text())["name"] == "changed"
-
-
-def test_pages_of_the_users_beside_the_output_are_kept(assay, tmp_path):
-    (tmp_path / "index.html").write_text("mine")
-    output = ("--output", str(tmp_path / "index.yaml"))
-    done = assay("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}=0.5,5", *output)
-    assert done.returncode == 2
-    assert "index.html is there already; --force replaces it" in done.stderr
-    assert read_files(tmp_path) == {"index.html": b"mine"}
-
-
-def test_two_at_once_lose_neither_result(places, tmp_path):
-    alone = places | {"ASSAY_REPORTS": str(tmp_path)}
-    running = [
-        start("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}={values}", environment=alone)
-        for values in ("0.5,5", "0.6,4")
-    ]
-    for process in running:
-        done = finish(process)
-        assert done.returncode == 0, done.stderr
-    stored = [json.loads(path.read_text()) for path in (tmp_path / "tuned").glob("*.json")]
-    tried = {tuple(item["settings"][K1] for item in found["points"]) for found in stored}
-    assert tried == {(0.5, 5), (0.6, 4)}
-    assert len(list((tmp_path / "tuned").glob("*.yaml"))) == 2
 
 
 @pytest.mark.parametrize(

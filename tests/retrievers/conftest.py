@@ -100,7 +100,7 @@ def postgres_root(tmp_path_factory):
 @pytest.fixture(scope="module")
 def embedded_postgres(postgres_root):
     """The server that the engines of a module find running."""
-    from assay.retrievers.engines.postgres.embedded import EmbeddedServer
+    from assay.retrievers.engines.servers.embedded_postgres import EmbeddedServer
 
     with closing(EmbeddedServer(postgres_root)) as server:
         server.find_socket()

@@ -27,14 +27,14 @@ from assay.retrievers.documents.chunkers import AnyChunker
 from assay.retrievers.documents.conformance import DOCUMENTS
 from assay.retrievers.documents.conversion import converter
 from assay.retrievers.engines.adapter import Adapter
-from assay.retrievers.engines.chroma.engine import ChromaEngine
 from assay.retrievers.engines.conformance.sample import QUERIES, index, search
-from assay.retrievers.engines.faiss.engine import FaissEngine
-from assay.retrievers.engines.lancedb.engine import LanceDbEngine
-from assay.retrievers.engines.postgres.engine import PostgresEngine
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.engines.sqlite.engine import SqliteEngine
+from assay.retrievers.engines.servers.engine import StoreEngine
+from assay.retrievers.engines.stores.chroma import ChromaEngine
+from assay.retrievers.engines.stores.faiss import FaissEngine
+from assay.retrievers.engines.stores.lancedb import LanceDbEngine
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeEngine
+from assay.retrievers.engines.stores.sqlite import SqliteEngine
 from assay.retrievers.legs import code, graph, keyword, late_interaction
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.models.tokens import DEFAULT_TOKENIZER, Tokenizer
@@ -289,7 +289,7 @@ ENGINES: dict[str, type[Adapter[Any, Any]]] = {
     "faiss": FaissEngine,
     "chroma": ChromaEngine,
     "qdrant-edge": QdrantEdgeEngine,
-    "postgres": PostgresEngine,
+    "postgres": StoreEngine,
 }
 KEYWORD = (
     {"type": "bm25", "analyzer": "english"},

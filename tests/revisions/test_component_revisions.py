@@ -17,7 +17,7 @@ from tools.own_cache import make_cache
 
 from assay.retrievers.documents.chunk_cache import ChunkCache
 from assay.retrievers.documents.chunkers import StructureChunker
-from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
+from assay.retrievers.engines.stores.sqlite import SqliteEngine, SqliteSettings
 from assay.retrievers.models.tokens import DEFAULT_TOKENIZER
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

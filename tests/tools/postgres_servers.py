@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.postgres.engine import PostgresSettings
+from assay.retrievers.engines.stores.postgres import PostgresSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

@@ -11,8 +11,8 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import index
-from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.engines.stores.qdrant import QdrantSettings
+from assay.retrievers.engines.stores.weaviate import WeaviateSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -23,14 +23,14 @@ from doubles.elasticsearch import ElasticsearchDouble
 from doubles.mongodb import Answer, MongoDouble
 from doubles.pinecone import PineconeDouble
 
-from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
-from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode, search_fully
-from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from assay.retrievers.engines.mongodb.engine import MongoSettings
-from assay.retrievers.engines.pinecone.engine import PineconeSettings
-from assay.retrievers.engines.servers.service import ServiceSettings
+from assay.retrievers.engines.servers.engine import ServerSettings
+from assay.retrievers.engines.stores.azure_ai_search import AzureSearchSettings
+from assay.retrievers.engines.stores.azure_cosmos_nosql import CosmosSettings
+from assay.retrievers.engines.stores.elasticsearch import ElasticsearchSettings
+from assay.retrievers.engines.stores.mongodb import MongoSettings
+from assay.retrievers.engines.stores.pinecone import PineconeSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -41,7 +41,7 @@ QUICK = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
 class Served:
     """An engine and its double; `searched` and `stored` are parts of what is asked of it."""
 
-    settings: type[ServiceSettings]
+    settings: type[ServerSettings]
     double: Any
     address: str
     key: str
@@ -70,8 +70,12 @@ class Served:
                 patch.setenv(self.user, mongodb_double.USER)
             yield url
 
-    def choose(self, **settings: Any) -> ServiceSettings:
+    def choose(self, **settings: Any) -> ServerSettings:
         return self.settings.model_validate(QUICK | settings)
+
+    def connect(self) -> Any:
+        chosen = self.choose()
+        return chosen.store(chosen)
 
     def make(self, **settings: Any) -> Engine:
         return self.choose(**settings).build(Resources(Cache(default_root())))

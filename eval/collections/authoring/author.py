@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.eval.collections.answer_spans import describe_frontmatter
 from assay.eval.collections.authoring import copies
 from assay.eval.collections.authoring.questions import read_questions
 from assay.eval.collections.authoring.span_location import (
@@ -15,7 +16,7 @@ from assay.eval.collections.authoring.span_location import (
 )
 from assay.eval.collections.authoring.templates import CONVERSIONS, card_text, pipeline_text
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.catalog import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
@@ -28,7 +29,6 @@ from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
-from assay.eval.collections.unsearched import describe_frontmatter
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.scripts import CODES, find_unspaced
 from assay.retrievers.documents.conversion.converters import AnyConverter

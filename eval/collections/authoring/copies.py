@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.formats.native import NativeCard
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically, writing

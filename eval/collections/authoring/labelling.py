@@ -12,8 +12,7 @@ from typing import Any, TypeGuard
 import yaml
 
 from assay.eval.collections.card import FILE, Card, FileCard
-from assay.eval.collections.card_files import read_card
-from assay.eval.collections.catalog import dataset_folders
+from assay.eval.collections.catalog import dataset_folders, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import Collection, Label
 from assay.eval.collections.digests import seal

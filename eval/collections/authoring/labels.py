@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from assay.eval.collections.answer_spans import find_answer_end, is_unsearched
 from assay.eval.collections.authoring.worksheet import Pair, trim
 from assay.eval.collections.collection import PERSON, Collection, GoldItem, Label
 from assay.eval.collections.formats.rows import Row, RowError, parse_grade
-from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.problems import Problems
-from assay.eval.collections.unsearched import is_unsearched
 from assay.retrievers.base import AssayError
 
 Place = tuple[str, int, int]

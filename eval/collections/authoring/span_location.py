@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.answer_spans import find_answer_end, is_unsearched
 from assay.eval.collections.authoring.questions import WHY, Question
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.formats.rows import Row, parse_grade
 from assay.eval.collections.groups import Group, find_groups
-from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.living.selectors import (
     SELECTOR,
     flatten,
@@ -18,7 +18,6 @@ from assay.eval.collections.living.selectors import (
     make_selectors,
     sketch,
 )
-from assay.eval.collections.unsearched import is_unsearched
 from assay.retrievers.base import Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 

@@ -3,16 +3,17 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
+from pydantic_core import from_json, to_json
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import GoldItem, Label, Query, Span
-from assay.eval.collections.formats import gold_cache as kept_gold
+from assay.eval.collections.formats import memo
 from assay.eval.collections.formats.originals import Changes, find_changes, render_records
 from assay.eval.collections.formats.places import (
     find_document,
@@ -40,6 +41,7 @@ from assay.retrievers.settings.trust import check_places, check_values
 from assay.retrievers.store.digest import digest, digest_file, digest_texts
 from assay.retrievers.store.files import write_atomically
 
+JUDGMENTS = "judgments"  # as they were read, by all that they were read from
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 # A heading in the first line, without markup: Markdown reads it so whatever follows, and parsing
@@ -290,13 +292,20 @@ class NativeSource(Source[NativeCard]):
         content = [digest_file(path) for name in files if (path := self._root / name).is_file()]
         texts = digest_texts(part for item in documents.values() for part in (item.id, item.text))
         key = digest(self._card.model_dump(mode="json"), variant, content, texts, list(queries))
-        if (kept := kept_gold.find(key)) is None:
-            drift = self._read_gold(book, variant, documents)
-            drift.say(self._card.name, self._problems.progress)
-            if not drift.found:  # which is said each time
-                kept_gold.keep(key, book.items)
-        else:
-            book.items = kept
+        if (kept := memo.find(JUDGMENTS, key)) is not None:
+            book.items = {
+                query: {row[0]: GoldItem(query, *row) for row in rows}
+                for query, rows in from_json(kept).items()
+            }
+            return book
+        drift = self._read_gold(book, variant, documents)
+        drift.say(self._card.name, self._problems.progress)
+        if not drift.found:  # which is said each time
+            rows = {
+                query: [astuple(item)[1:] for item in items.values()]
+                for query, items in book.items.items()
+            }
+            memo.keep(JUDGMENTS, key, to_json(rows))
         return book
 
     def _read_gold(self, book: GoldBook, variant: str, documents: Mapping[str, Document]) -> Drift:

@@ -1,12 +1,12 @@
 """Finding judgments again: in place, moved, reworded, ambiguous, or gone."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from assay.eval.collections.formats.places import find_section
 from assay.eval.collections.formats.rows import RowError
-from assay.eval.collections.living import documents, rewording
-from assay.eval.collections.living.findings import Finding, Proposal, Status, judge_edit
+from assay.eval.collections.living import rewording
+from assay.eval.collections.living.findings import KEPT, Finding, Proposal, Status, judge_edit
 from assay.eval.collections.living.search import find_everywhere, find_in, is_distinctive
 from assay.eval.collections.living.selectors import (
     Anchor,
@@ -18,6 +18,7 @@ from assay.eval.collections.living.selectors import (
 from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import QuoteSpan
 
+LEAST = 0.25  # of the lines: with less of them a document is not proposed
 MARGIN = 8  # characters of context by which one of several equal places is told from the others
 
 
@@ -36,7 +37,7 @@ def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list
             found[i] = finding
     rest = {i: anchor for i, anchor in enumerate(anchors) if i not in found}
     whole = {i: anchor for i, anchor in rest.items() if anchor.is_document}
-    found |= documents.locate_renamed(whole, texts)
+    found |= _locate_renamed(whole, texts)
     rest = {i: anchor for i, anchor in rest.items() if anchor.exact}
     places = _find_places(rest, texts)
     for i, anchor in rest.items():
@@ -60,7 +61,7 @@ def _find_by_name(
         whole = QuoteSpan(anchor.path, 0, len(text))
         if not anchor.lines:
             return Finding(Status.IN_PLACE, whole)
-        return judge_edit(whole, documents.share_lines(anchor.lines, digest_lines(text)))
+        return judge_edit(whole, _share_lines(anchor.lines, digest_lines(text)))
     if anchor.section:
         try:
             place = QuoteSpan(anchor.path, *find_section(anchor.section, given[anchor.path]))
@@ -149,3 +150,38 @@ def _list_under_headings(
         if anchor.headings
         and tuple(list_headings(place.doc_id, texts[place.doc_id], place.start)) == anchor.headings
     ]
+
+
+def _share_lines(lines: Collection[str], digests: Collection[str]) -> float:
+    """Return which share of `lines` is among those of another text; 1 of none."""
+    return sum(line in digests for line in lines) / len(lines) if lines else 1.0
+
+
+def _locate_renamed(anchors: Mapping[int, Anchor], texts: Mapping[str, str]) -> dict[int, Finding]:
+    """Return the documents that whole ones, whose ids are gone, are called now, by key.
+
+    That is the document with most of the lines, if it has half of them and no other has as many.
+    """
+    sought = {key: frozenset(anchor.lines) for key, anchor in anchors.items() if anchor.lines}
+    if not sought:
+        return {}
+    holders: dict[str, list[str]] = {line: [] for lines in sought.values() for line in lines}
+    for path, text in texts.items():
+        for line in holders.keys() & digest_lines(text):
+            holders[line].append(path)
+    found = {}
+    for key, lines in sought.items():
+        paths = {path for line in lines for path in holders[line]}
+        shares = {path: sum(path in holders[line] for line in lines) / len(lines) for path in paths}
+        best = sorted(shares, key=lambda path: (-shares[path], path))[:5]
+        likely = [path for path in best if shares[path] >= LEAST]
+        first = [path for path in best if shares[path] == shares[best[0]]]
+        places = {path: QuoteSpan(path, 0, len(texts[path])) for path in likely}
+        if len(first) == 1 and shares[first[0]] >= KEPT:
+            edited = shares[first[0]] < 1
+            found[key] = Finding(Status.ELSEWHERE, places[first[0]], edited=edited)
+        elif likely:
+            status = Status.AMBIGUOUS if shares[likely[0]] >= KEPT else Status.REWORDED
+            shown = tuple(Proposal(places[path], shares[path]) for path in likely)
+            found[key] = Finding(status, proposals=shown)
+    return found

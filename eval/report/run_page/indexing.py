@@ -5,7 +5,6 @@ from typing import Any
 
 from assay.eval.report import formats
 from assay.eval.report.blocks import Column, Plot, Table
-from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
 from assay.eval.runs.manifest import count_tokens
@@ -39,7 +38,7 @@ def index_facts(index: IndexReport) -> Pairs:
     oversize = f"{index.facts.get('oversize')}" + (f" (over {limit:,} tokens)" if limit else "")
     pairs = (
         ("Chunks", f"{index.chunks:,}"),
-        ("Tokens of a chunk", describe_percentiles(count_tokens(index))),
+        ("Tokens of a chunk", count_tokens(index).words),
         ("Oversize chunks", oversize if "oversize" in index.facts else ""),
         ("Chunks longer than the encoder's limit", _unread(index)),
         ("Integrity failures", str(index.facts.get("integrity_failures", ""))),

@@ -27,7 +27,7 @@ from assay.eval.runs.manifest import (
 )
 from assay.eval.runs.rows import Flaws, as_row
 from assay.eval.runs.run_folder import RunFolder
-from assay.eval.runs.stored import StoredRun, find_time, open_run
+from assay.eval.runs.stored import StoredRun, find_time, load
 from assay.eval.scoring.join import RULE
 from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -64,7 +64,7 @@ class RunOutcome:
     @cached_property
     def run(self) -> StoredRun:
         """The run, each part read when it is first asked for. Raises AssayError as `load` does."""
-        return open_run(self.folder)
+        return load(self.folder)
 
 
 def execute(

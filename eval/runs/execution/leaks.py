@@ -1,11 +1,13 @@
 """Leaks: what a retriever shows to a query that its principal may not read."""
 
+from collections.abc import Collection as Names
 from collections.abc import Iterator
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.permissions import find_allowed, find_readable
+from assay.eval.collections.word_readers import find_words
 from assay.eval.runs.contract import name_retriever
-from assay.retrievers.base import LeakError, Ranking, Retriever
+from assay.retrievers.base import Chunk, LeakError, Ranking, Retriever
 
 
 def check_leaks(
@@ -13,8 +15,9 @@ def check_leaks(
 ) -> None:
     """Raise LeakError for the first thing in `ranking` that the query may not find.
 
-    Hits, their definitions and every other chunk that the trace names are looked at: a report
-    shows them all.
+    Hits, their definitions and every other chunk that the trace names are looked at: a report shows
+    them all. What parts plugged in say in words of their own must not have a word that only
+    documents hold which the principal may not read. The error does not repeat it.
     """
     name = name_retriever(retriever)
     readable = find_readable(collection.card, query.principal)
@@ -33,6 +36,17 @@ def check_leaks(
                 f"{name}: query {query.id} shows {what} of document {doc_id}, which its "
                 "filter leaves out; no score is given until none is shown"
             )
+    foreign = retriever.list_foreign()
+    if readable is None or (foreign is not None and not foreign):
+        return
+    groups, said = collection.card.principals[query.principal], find_words(query.text)
+    for text, where in _list_words(ranking, foreign):
+        if collection.word_readers.hides(text, groups, said):
+            raise LeakError(
+                f"{name}: leak: query {query.id} shows a word in {where} that only documents hold "
+                f"which principal {query.principal} may not read; no score is given until none is "
+                "shown"
+            )
 
 
 def list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
@@ -43,3 +57,29 @@ def list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
             yield definition.doc_id, f"a definition of {definition.term}"
     for chunk in ranking.others:
         yield chunk.doc_id, f"chunk {chunk.id} in its trace"
+
+
+def _list_words(ranking: Ranking, foreign: Names[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield what `foreign` entries of the trace, or all, say in words, and where it stands."""
+    for number, step in enumerate(ranking.trace, start=1):
+        if foreign is None or step.name in foreign:
+            yield step.name, f"the name of step {number}"
+            yield step.note, f"the note of step {number}"
+            yield " ".join(step.counts), f"the counts of step {number}"
+    for line in ranking.degraded:
+        yield line, "what it says of its faults"
+    for rank, hit in enumerate(ranking.hits, start=1):
+        yield from _list_fields(hit.chunk, f"rank {rank}")
+        yield " ".join(hit.legs), f"the legs of rank {rank}"
+        for definition in hit.definitions:
+            texts = (definition.term, definition.text, *definition.exceptions)
+            yield " ".join(texts), f"a definition at rank {rank}"
+    for chunk in ranking.others:
+        yield from _list_fields(chunk, "a chunk in its trace")
+        yield chunk.text, "the text of a chunk in its trace"
+
+
+def _list_fields(chunk: Chunk, where: str) -> Iterator[tuple[str, str]]:
+    yield " ".join((chunk.title, *chunk.headings)), f"the title or the headings of {where}"
+    yield chunk.context, f"the context of {where}"
+    yield " ".join((chunk.id, chunk.section_id, *chunk.anchors)), f"the ids of {where}"

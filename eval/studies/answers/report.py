@@ -13,7 +13,7 @@ COLUMNS = (
     Column("mean", "Mean", "score", itemgetter(1)),
     Column("n", "n", "count", lambda row: row[1].n),
 )
-NOTE = "Intervals: 95 %, Student's over queries. docs/answers.md has the measures."
+NOTE = "Intervals: 95 %, Student's over queries. docs/judging.md has the measures."
 
 
 def report(found: AskedRuns[Answers]) -> Report:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from assay.eval.report.blocks import Block, Column, Report, Table
+from assay.eval.report.blocks import Block, Column, Report, Table, Tone
 from assay.eval.report.formats import count
-from assay.eval.report.run_page.attribution import tabulate_attribution
+from assay.eval.report.run_page.attribution import LOST, tabulate_attribution
+from assay.eval.runs.summary.attribution import ItemStatus
 from assay.eval.studies.explanation.finding import Explanation
 
 
@@ -23,8 +24,8 @@ def report(found: Explanation) -> Report:
             *filter(None, [told]),
         ],
         blocks=[
-            *tabulate_attribution(attribution),
             *([] if found.query is None else _show_items(found, found.query)),
+            *tabulate_attribution(attribution, brief=found.query is None),
         ],
     )
 
@@ -34,9 +35,13 @@ def _show_items(found: Explanation, query: str) -> Iterator[Block]:
     columns = [
         Column("item", "Passage", value=lambda item: item.item.id),
         Column("grade", "Grade", "count", lambda item: item.item.grade),
-        Column("words", "Status"),
+        Column("words", "Status", tone=_colour),
         Column("trail", "Ranks"),
         Column("excerpt", "Text", value=found.excerpt),
     ]
     title = f"{query}: {found.run.queries[query].text}"
     yield Table("query", title, columns, found.attribution.items[query])
+
+
+def _colour(item: ItemStatus) -> Tone:
+    return "better" if item.status == "found" else "worse" if item.status in LOST else ""

@@ -6,7 +6,6 @@ from operator import itemgetter
 
 from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
 from assay.eval.report.formats import amount, count
-from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.token_counts import TokenCounts
@@ -123,7 +122,7 @@ def _show_chunks(made: Ingestion) -> Iterator[Block]:
 
 def tokens(made: Ingestion) -> Pairs:
     """Return the distribution of the tokens of a chunk."""
-    text = describe_percentiles(made.tokens)
+    text = made.tokens.words
     if not text:
         return ()
     sizes = made.tokens.sizes

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from assay.eval.collections.answer_spans import find_answer_end
 from assay.eval.collections.authoring.worksheet import trim
 from assay.eval.collections.collection import GoldItem
-from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.traits import split_words
 from assay.eval.llm.job import Ask, read_answer
 from assay.eval.studies.questions.drawing import Draw, Passage

@@ -10,7 +10,7 @@ from typing import Any
 from assay.eval.collections.authoring import author
 from assay.eval.collections.authoring.worksheet import Pair, render
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.rows import render_rows
 from assay.eval.report.renderers import markdown

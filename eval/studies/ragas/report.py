@@ -34,7 +34,7 @@ DISAGREEMENTS = (
 )
 NOTE = (
     "Intervals: 95 %, Student's over queries. τ: Kendall's tau-b of the two scores over queries. "
-    "Differ: queries whose scores differ. docs/ragas.md explains where, and why."
+    "Differ: queries whose scores differ. docs/judging.md explains where, and why."
 )
 
 

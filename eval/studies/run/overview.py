@@ -14,9 +14,10 @@ from assay.eval.studies.comparison.differences import FORETOLD, foresee
 from assay.eval.studies.run.findings import RunVerdict, judge_runs, list_findings
 from assay.eval.studies.run.overview_state import INDEX, find_state, is_ours
 from assay.eval.studies.run.run_list import RunRow, list_runs
-from assay.eval.studies.run.trends import SHORT, list_trends
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.store.files import write_atomically
+
+SHORT = 8  # characters of a commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,6 @@ def _describe(
         "verdicts": verdicts,
         "collections": list_collections(rows),
         "foretold": FORETOLD,
-        "trends": list_trends(rows, headline),
         "short": SHORT,
     }
 

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from math import inf
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from assay.eval.report.run_page.page import PAGE
+from assay.eval.running.study import Option, StudyOptions
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.manifest import FORMAT, MANIFEST, CollectionFacts, Manifest
 from assay.eval.runs.stored import load
@@ -89,28 +91,57 @@ class RunRow:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are meant: "" and an empty mapping leave all.
+def _split_least(text: str) -> tuple[str, float]:
+    """Return the measure and the value of MEASURE=VALUE. Raises ValueError and AssayError."""
+    name, _, value = text.partition("=")
+    return measures.find(name).name, float(value)
 
-    `since` and `until` are days or moments as ISO 8601 has them, in UTC, both included; `least` is
-    the smallest mean by measure.
-    """
 
-    config: str = ""
-    collection: str = ""
-    since: str = ""
-    until: str = ""
-    least: Mapping[str, float] = field(default_factory=dict)
+def _read_least(texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        try:
+            _split_least(text)
+        except (ValueError, AssayError):
+            raise ValueError(f"{text}: must be MEASURE=VALUE, as in nDCG@10=0.4") from None
+    return texts
+
+
+class RunFilter(StudyOptions):
+    """Which runs are meant: what is not given leaves all."""
+
+    config: str = Field("", description="Runs of this config, by its name.")
+    collection: Annotated[str, Option(("--dataset", "--collection"))] = Field(
+        "", description="Runs on this collection."
+    )
+    since: Annotated[str, Option(metavar="DATE")] = Field(
+        "", description="Made on this day (UTC) or later."
+    )
+    until: Annotated[str, Option(metavar="DATE")] = Field(
+        "", description="Made on this day (UTC) or earlier."
+    )
+    least: Annotated[
+        tuple[str, ...], Option(("--min",), "MEASURE=VALUE"), AfterValidator(_read_least)
+    ] = Field((), description="Repeatable.")
+
+    @field_validator("since", "until")
+    @classmethod
+    def _is_date(cls, day: str) -> str:
+        try:
+            if day and not datetime.fromisoformat(day).isoformat().startswith(day):
+                raise ValueError(day)
+        except ValueError:
+            raise ValueError("must be a date, as in 2026-01-31, or 2026-01-31T12:00") from None
+        return day
 
     def fits(self, row: RunRow) -> bool:
         """Say whether a run is meant."""
+        least = dict(map(_split_least, self.least))
         return (
             self.config in ("", row.config)
             and self.collection in ("", row.collection)
             and row.created >= self.since
             and row.created[: len(self.until) or None] <= (self.until or row.created)
-            and all(row.means.get(name, -inf) >= least for name, least in self.least.items())
+            and all(row.means.get(name, -inf) >= value for name, value in least.items())
         )
 
 

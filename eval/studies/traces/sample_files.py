@@ -8,7 +8,7 @@ from typing import Any
 from assay.eval.collections.authoring import author
 from assay.eval.collections.authoring.worksheet import render
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.catalog import parse_card, read_card
 from assay.eval.collections.collection import Query
 from assay.eval.collections.digests import BLOCKS, seal
 from assay.eval.collections.formats.rows import render_rows

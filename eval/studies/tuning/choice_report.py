@@ -19,7 +19,7 @@ from assay.eval.report.formats import count
 from assay.eval.running.search_space import describe
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN, describe_tokens
 from assay.eval.studies.tuning.candidates import KEYWORD
-from assay.eval.studies.tuning.choice import Choice, Trial
+from assay.eval.studies.tuning.choice import Choice
 
 TRIED = (
     "Each stage is laid on the best so far, and the stages are gone through twice. These figures "
@@ -166,20 +166,10 @@ def _show_tried(found: Choice) -> Table:
         Column("mean", found.measure, "score"),
         Column("led", "", value=lambda item: "led" if item in led else ""),
         Column("stage", "Stage", brief=False),
-        Column("p50_ms", "p50 ms", "ms", partial(_find_median, found), brief=False),
     ]
     tried = [item for item in found.trials if item.mean]
-    if not any(item.latency for item in found.pipelines.values()):
-        del columns[-1]
     title = f"What was tried, on the {found.chosen_on:,} questions of the choice"
     return Table("tried", title, columns, tried, TRIED, Plot("mean", "whisker"))
-
-
-def _find_median(found: Choice, trial: Trial) -> Cell:
-    """Return the median time of a query; None where a candidate was not timed."""
-    points = {"best": found.best.point, "base": {}, "bm25": KEYWORD}
-    name = next((name for name, point in points.items() if point == trial.point), "")
-    return found.pipelines[name].p50 if name else None
 
 
 def _show_left_out(found: Choice) -> list[Block]:

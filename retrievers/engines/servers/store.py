@@ -1,36 +1,65 @@
-"""One class a store: its verbs, in the order of use, and the engine that they make."""
+"""One class a store: its verbs in the order of use, and what goes wrong in them."""
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.capabilities import Feature
-from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.one_list import OneList
-from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan, batch
-from assay.retrievers.engines.servers.server_engine import OpenIndex
-from assay.retrievers.engines.servers.servers import name_index
-from assay.retrievers.engines.servers.service import (
-    Fault,
-    GoneError,
-    ServiceConnection,
-    ServiceSettings,
-    StatedEngine,
-)
-from assay.retrievers.engines.servers.service_collections import (
-    ServiceStore,
-    name_of_index,
-    write_whole,
-)
-from assay.retrievers.fusion.ranking import Positions, Scored
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.adapter import Allowed
+from assay.retrievers.engines.base import EngineLists
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Resources
-from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.services.addresses import read_address, shorten
+from assay.retrievers.services.retries import MISREAD, PASSING, call, read_retry_after
+from assay.retrievers.store.cache import default_root
+
+T = TypeVar("T")
+DENIED = (401, 403)
+GONE, TAKEN, LATER = 404, 409, 503
+LAST = 10**9  # rows, more than any collection has
+_HEADERS = ("headers", "response.headers", "meta.headers")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a client's error says: the server `answered` with a `status`, came too `late`, was
+    `lost`, or what came was `garbled`. The status is one of HTTP, 0 where none fits.
+
+    `wait` is for how many seconds it asks to be left alone.
+    """
+
+    kind: Literal["answered", "late", "lost", "garbled"]
+    said: object = ""
+    status: int = 0
+    wait: float = 0.0
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same call may succeed a little later."""
+        return self.kind in ("late", "lost") or self.status in PASSING
+
+
+class GoneError(AssayError):
+    """The server knows nothing by the name that it was asked for."""
+
+
+class TakenError(AssayError):
+    """Something of that name is there already."""
+
+
+class IncompleteError(Exception):
+    """The server did part of what was asked of it; asked again, it may do all."""
+
+
+_KINDS: dict[int, type[AssayError]] = {GONE: GoneError, TAKEN: TakenError}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,256 +79,313 @@ class Row:
     before: str | None
 
 
-class Store(ServiceConnection):
-    """The verbs of one store. Each may raise what its client raises: `faults` says what that is.
+class Store(ABC):
+    """The verbs of one store; safe to use from several threads.
 
-    `faults` gives the fault by the code of the client's exception, which is its attribute
-    `code_key`, by its name, or by that of a class that it extends.
+    Each verb may raise what its client raises: `faults` says what that is. It gives the fault by
+    the code of the client's exception, which is its attribute `code_key`, by its name, or by that
+    of a class that it extends. What a row takes in a request is bounded by `rows_per_request` and
+    `bytes_per_request`, with `in_flight` requests at once. `separator` stands between the parts of
+    a name where the server allows no underscore. It is `eventual` where it may for a while count
+    fewer rows than it holds. `deepest` is the most that it gives of one list. Without `needs_key`
+    the variable `key` may be left unset. `modules` are those to import, all of the extra's where
+    none is named. `root` is that of the cache of an engine, None for the list of collections
+    alone. `address` is the form of its address, where that is not
+    one of HTTP, `address_words` the same in words.
     """
 
+    engine: ClassVar[str]
+    vendor: ClassVar[str]
+    key: ClassVar[str]
+    user: ClassVar[str] = ""
+    needs_key: ClassVar[bool] = True
+    address: ClassVar["re.Pattern[str] | None"] = None
+    address_words: ClassVar[str] = ""
+    credential: ClassVar[str] = "the key"
+    way_out: ClassVar[str] = ""
+    modules: ClassVar[tuple[str, ...]] = ()
     faults: ClassVar[Mapping[str, Fault]]
     code_key: ClassVar[str] = "code"
+    separator: ClassVar[str] = "_"
     eventual: ClassVar[bool] = False
     rows_per_request: ClassVar[int] = 500
+    bytes_per_request: ClassVar[int] = 5_000_000
+    in_flight: ClassVar[int] = 1
+    deepest: ClassVar[int] = LAST
+    most_listed: ClassVar[int] = LAST
+    # Whether an approximate index passes over texts while it searches, not after.
+    filters_graph: ClassVar[bool] = True
+    # Those of `servers.engine.ServerSettings`; each store says which.
+    settings: Any
+    version: str = ""
+
+    def __init__(self, settings: Any, root: Path | None = None) -> None:
+        self.settings = settings
+        self.is_engine = root is not None
+        self.root = root or default_root()
+        self.url = self.read_url()
+        settings.capabilities.load(*self.modules)
+        self.secret = ""
+        if self.needs_key or os.environ.get(self.key):
+            self.secret = read_key(self.engine, self.key)
+        # Facts of an engine on this store, as JSON values.
+        self.facts: dict[str, Any] = {}
+        self.connect()
+        try:
+            self.version = self.ask(self.read_version) if self.exists() else ""
+        except BaseException:
+            self.close()
+            raise
+
+    def read_url(self) -> str:
+        """Return the address of the server. Raises AssayError, which repeats nothing of it."""
+        variable = self.settings.capabilities.address
+        if self.address is None:
+            return read_address(self.engine, variable)
+        url = os.environ.get(variable, "")
+        if not self.address.fullmatch(url) or not _has_port(url):
+            raise AssayError(
+                f"engine {self.engine}: set {variable} to the server's address, "
+                f"{self.address_words}, without user and password; these are {self.user} and "
+                f"{self.key}"
+            )
+        return url.rstrip("/")
+
+    def read_user(self) -> str:
+        """Return the user of the server. Raises AssayError."""
+        if not (user := os.environ.get(self.user, "")):
+            raise AssayError(f"engine {self.engine}: set {self.user} to a user of the server")
+        return user
 
     @abstractmethod
-    def create(self, name: str, plan: CollectionPlan, note: str) -> None:
-        """Make an empty collection that bears the note; it may be there already."""
+    def connect(self) -> None:
+        """Make the client, which asks each thing once: retries are made and counted here."""
+
+    def exists(self) -> bool:
+        """Say whether the server is there: one that is started here may not be until then."""
+        return True
+
+    @abstractmethod
+    def read_version(self) -> str:
+        """Return the server's version. Raises AssayError where it is none of this vendor's."""
+
+    def prepare(self, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
+        """Return the facts of texts that are needed to put them, as JSON values.
+
+        They are noted of the collection. Raises AssayError for texts that cannot be stored.
+        """
+        return {}
+
+    @abstractmethod
+    def create(self, name: str, texts: int, dimensions: int, note: str) -> None:
+        """Make an empty collection for so many texts, which bears the note.
+
+        It may be there already: a try before this one made it whose answer was lost.
+        """
+
+    def is_made(self, name: str) -> bool:
+        """Say whether the collection takes rows."""
+        return True
 
     @abstractmethod
     def put(self, name: str, rows: Sequence[Row]) -> None:
         """Put rows in place of those of the same id."""
 
     def finish(self, name: str) -> None:
-        """Wait until all rows can be found."""
+        """Wait until all rows can be found, or have the server begin to see to that."""
+
+    def is_ready(self, name: str) -> bool:
+        """Say whether the server has finished."""
+        return True
 
     def replace(self, name: str, rows: Sequence[Row], note: str) -> None:
         """Make a collection hold these rows and no others, at once or not at all."""
         raise NotImplementedError
 
     @abstractmethod
-    def find_notes(self) -> dict[str, str]:
-        """Return the notes by the names of the collections."""
+    def count(self, name: str) -> int:
+        """Return how many rows can be found."""
 
     @abstractmethod
     def mark(self, name: str, note: str) -> None:
         """Put a note in place of the one before."""
 
     @abstractmethod
-    def count_rows(self, name: str) -> int:
-        """Return how many rows can be found."""
+    def find_notes(self) -> dict[str, str]:
+        """Return the notes by the names of the collections, whoever made those."""
+
+    def find_sizes(self) -> dict[str, int]:
+        """Return the bytes of collections by their names, where the server tells."""
+        return {}
 
     @abstractmethod
     def remove(self, name: str) -> None:
         """Remove a collection; it may be gone."""
 
     def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Positions | None
+        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
         """Return the `limit` positions of greatest cosine, of those `allowed`."""
         raise NotImplementedError
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Positions | None) -> list[Scored]:
+    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
         """Return the `limit` positions of greatest keyword score, of those `allowed`."""
         raise NotImplementedError
+
+    def hybrid(
+        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
+    ) -> list[Scored]:
+        """Return all that the store fuses of both lists, each cut at its depth, in any order."""
+        raise NotImplementedError
+
+    def lists(self, name: str, text: str, vector: Vectors) -> EngineLists | None:
+        """Return the two lists that were fused, where the store decides how deep they are."""
+        return None
 
     def beside(self, name: str, positions: Sequence[int]) -> list[list[int]]:
         """Return, for each position, those right before and after it in its document."""
         raise NotImplementedError
 
-    def list_notes(self) -> dict[str, str]:
-        """Return the notes by the names of the collections."""
-        return self.ask(self.find_notes)
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections; may be called twice."""
 
-    def write_note(self, name: str, note: str) -> None:
-        """Put a note in place of the one before."""
-        self.ask(lambda: self.mark(name, note))
+    def can_restrict(self) -> bool:
+        """Say whether this server passes over texts while it searches."""
+        return True
 
-    def count(self, name: str) -> int:
-        """Return how many rows can be found."""
-        return self.ask(lambda: self.count_rows(name))
+    def spell(self, name: str) -> str:
+        """Return a collection's name as the server has it."""
+        return name.replace("_", self.separator)
 
-    def read_version(self) -> str:
-        """Return the server's version."""
-        return self.version
+    def ask(self, action: Callable[[], T]) -> T:
+        """Return what `action` gives; it is done again where a fault may pass.
+
+        Raises AssayError in one line.
+        """
+        try:
+            return call(action, self.settings.retries, self._is_passing, self._find_wait)
+        except Exception as error:
+            fault = self.find_fault(error)
+            if fault is None and isinstance(error, MISREAD):
+                fault = Fault("garbled")
+            if fault is None:
+                raise
+            kind = _KINDS.get(fault.status, AssayError)
+            raise kind(f"{self.engine} at {self.url}: {self._describe(fault)}") from error
+
+    def make(self, action: Callable[[], object]) -> None:
+        """Do what makes something under a name that no other process gives; it may be there."""
+        try:
+            action()
+        except Exception as error:
+            fault = self.find_fault(error)
+            if fault is None or fault.status != TAKEN:
+                raise
+
+    @contextmanager
+    def suppress_gone(self) -> Iterator[list[Exception]]:
+        """Pass over, and give, an error of the client that says that something is not there."""
+        gone: list[Exception] = []
+        try:
+            yield gone
+        except Exception as error:
+            fault = self.find_fault(error)
+            if fault is None or fault.status != GONE:
+                raise
+            gone.append(error)
 
     def drop(self, name: str) -> None:
         """Remove a collection; it may be gone."""
         with suppress(GoneError):
             self.ask(lambda: self.remove(name))
 
+    def refuse(self, problem: str) -> AssayError:
+        """Return the error of a server that cannot do what is asked."""
+        return AssayError(f"{self.engine} at {self.url}: {problem}")
+
     @classmethod
-    def say(cls, error: Exception) -> object:
+    def find_fault(cls, error: Exception) -> Fault | None:
+        """Return the fault of the table; None for what is not the server's doing."""
+        if isinstance(error, IncompleteError):
+            return Fault("answered", error, LATER)
+        code = str(getattr(error, cls.code_key, ""))
+        for name in (code, *(kind.__name__ for kind in type(error).__mro__)):
+            if found := cls.faults.get(name):
+                status = found.status
+                if found.kind == "answered":
+                    status = status or cls.read_status(error)
+                return Fault(found.kind, found.said or cls.say(error), status, _read_wait(error))
+        return None
+
+    @classmethod
+    def say(cls, error: Any) -> object:
         """Return what an error of the client says."""
         return error
 
     @classmethod
-    def find_fault(cls, error: Exception) -> Fault | None:
-        """Return the fault of the table, with what the error says."""
-        code = str(getattr(error, cls.code_key, ""))
-        for name in (code, *(kind.__name__ for kind in type(error).__mro__)):
-            if found := cls.faults.get(name):
-                return Fault(found.kind, cls.say(error), found.status)
-        return None
+    def read_status(cls, error: Any) -> int:
+        """Return the status of HTTP with which the server answered, 0 where there is none."""
+        status = getattr(error, "status_code", 0)
+        return status if isinstance(status, int) else 0
+
+    def _is_passing(self, error: Exception) -> bool:
+        fault = self.find_fault(error)
+        return fault is not None and fault.passing
+
+    def _find_wait(self, error: Exception) -> float:
+        fault = self.find_fault(error)
+        return fault.wait if fault else 0.0
+
+    def _describe(self, fault: Fault) -> str:
+        if fault.kind == "garbled":
+            return f"answered what no {self.vendor} answers"
+        said = str(fault.said)
+        said = shorten(said.replace(self.secret, "…") if self.secret else said)
+        if fault.status in DENIED:
+            mend = self.way_out or f"set {self.key} to one that it knows"
+            told = f"{fault.status}: {said}" if fault.status == 403 and said else fault.status
+            return f"refuses {self.credential} ({told}); {mend}"
+        tries = self.settings.retries.tell(fault.passing)
+        if fault.kind == "late":
+            return f"no answer within {self.settings.timeout_seconds:g} s{tries}"
+        if fault.kind == "lost":
+            return f"cannot be reached: {said}{tries}"
+        status = f" {fault.status}" if fault.status else ""
+        return f"answered{status}: {said}{tries}"
 
 
-class StoreSettings(ServiceSettings):
-    """Base of the settings of stores of one class that fuse nothing."""
-
-    store: ClassVar[type[Store]]
-    exact: bool = True
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
-        return ()
-
-    @property
-    def kept_name(self) -> str:
-        """The name of a collection that follows the documents; empty for one a content."""
-        return ""
-
-    def make_formula(self) -> Formula:
-        """Return what the lists are."""
-        return OneList("the cosine of the vectors of query and text; nothing is fused here")
-
-    def list_shape(self) -> list[object]:
-        """Return the settings on which an index depends."""
-        return []
-
-    def build(self, resources: Resources) -> "StoreEngine":
-        """Return the engine, which has indexed nothing yet."""
-        return StoreEngine(self, resources)
-
-    def connect(self) -> Store:
-        """Return connections to the store. Raises AssayError."""
-        made: Any = self.store
-        store: Store = made(self)
-        return store
+def _has_port(url: str) -> bool:
+    """Say whether the port of an address, where it names one, can be one."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
-class CollectionFiller(ServiceStore[Store, StoreSettings]):
-    """A collection of a store that the verbs fill.
+def read_key(engine: str, variable: str) -> str:
+    """Return the key that the environment holds. Raises AssayError, which repeats nothing of it."""
+    key = os.environ.get(variable, "")
+    if not key:
+        raise AssayError(f"engine {engine}: set {variable} to the service's key")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise AssayError(f"engine {engine}: {variable} is no key: it has a space or a line's end")
+    return key
 
-    One that follows the documents is not made anew for other texts: of the documents that changed
-    its rows are replaced.
+
+def find_words(text: str) -> list[str]:
+    """Return the words of a text, of letters and digits alone, each once, in lower case.
+
+    They are for query languages in which other characters are operators.
     """
-
-    way_out = "remove it with assay engines clean"
-
-    def __init__(
-        self,
-        connection: Store,
-        plan: CollectionPlan,
-        settings: StoreSettings,
-        texts: Sequence[str],
-        vectors: Vectors,
-        progress: Progress,
-        documents: Mapping[str, Sequence[int]],
-    ) -> None:
-        super().__init__(connection, plan, settings, texts, vectors, progress)
-        self._documents = documents
-
-    def find(self) -> Collection | None:
-        """Return the collection if it is there and whole, brought up to date where it follows."""
-        if not self._settings.kept_name:
-            return super().find()
-        for name, note in sorted(self.connection.read_notes().items()):
-            if not note["complete"] or name_of_index(name) != self.plan.name:
-                continue
-            self.check_note(name, note, replaceable=True)
-            if note["key"] == self.plan.key:
-                return Collection(name, note)
-            rows = list(self._make_rows())
-            told = {**note, **self.plan.describe(), "texts": self.plan.texts}
-            note_text = write_whole(told)
-            self.connection.ask(partial(self.connection.replace, name, rows, note_text))
-            return Collection(name, told, cached=False)
-        return None
-
-    def create(self, name: str, note: str) -> None:
-        """Make it."""
-        self.connection.ask(lambda: self.connection.create(name, self.plan, note))
-
-    def upload(self, name: str) -> None:
-        """Put all rows into it, and wait until they can be found."""
-        store = self.connection
-        rows = iter(self.track(self._make_rows()))
-        for part in batch(rows, store.rows_per_request):
-            store.ask(partial(store.put, name, part))
-        store.ask(partial(store.finish, name))
-
-    def _make_rows(self) -> Iterator[Row]:
-        """Yield the rows, those of a document in its order."""
-        documents = self._documents or {"": range(self.plan.texts)}
-        for document, positions in documents.items():
-            content = digest_texts([self._texts[i] for i in positions])
-            before = None
-            for order, i in enumerate(positions):
-                id_ = digest(document, content, order)[:32]
-                vector = self._vectors[i].tolist()
-                yield Row(id_, i, self._texts[i], vector, document, before)
-                before = id_ if document else None
+    return list(dict.fromkeys(_WORD.findall(text.lower())))
 
 
-class StoreEngine(StatedEngine[StoreSettings, Store]):
-    """A collection in a store of one class."""
-
-    _documents: Mapping[str, Sequence[int]] = {}
-    _linked = False
-
-    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
-        """Take the documents of the texts that are indexed next."""
-        self._documents = documents if self._settings.capabilities.links else {}
-
-    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the store has before and after each position."""
-        opened = self._opened
-        if opened is None or not self._linked:
-            return None
-        return opened.connection.ask(lambda: opened.connection.beside(opened.name, positions))
-
-    def restrict(self, allowed: Positions) -> Engine | None:
-        """As any engine; an approximate index would filter only what it has found."""
-        return super().restrict(allowed) if self._exact or not self._dimensions else None
-
-    @property
-    def reproducible(self) -> bool:
-        """Not where a collection follows the documents: it keeps statistics of what is gone."""
-        return super().reproducible and not self._settings.kept_name
-
-    def _shape(self) -> Sequence[Any]:
-        related = [[name, list(places)] for name, places in self._documents.items()]
-        return [*self._settings.list_shape(), *([digest(related)] if related else [])]
-
-    def _name(self, key: str) -> str:
-        kept = self._settings.kept_name
-        if not kept:
-            return super()._name(key)
-        return name_index(digest(kept, self._dimensions, self._settings.list_shape()))
-
-    def _read_version(self, connection: Store) -> str:
-        lacks = (feature.find_lack(connection.version) for feature in self._settings.features)
-        if lack := next(filter(None, lacks), ""):
-            raise AssayError(f"{self.name} at {connection.url}: {lack}")
-        return connection.version
-
-    def _open(
-        self, connection: Store, plan: CollectionPlan, texts: Any, vectors: Vectors
-    ) -> Collection:
-        documents, self._documents = self._documents, {}
-        self._linked = bool(documents)
-        settings, progress = self._settings, self._resources.progress
-        return CollectionFiller(
-            connection, plan, settings, texts, vectors, progress, documents
-        ).open()
-
-    def _search_dense(self, opened: OpenIndex[Store], vector: Vectors, limit: int) -> list[Scored]:
-        store = opened.connection
-        return store.ask(lambda: store.dense(opened.name, vector, limit, self._allowed))
-
-    def _search_keyword(self, opened: OpenIndex[Store], text: str, limit: int) -> list[Scored]:
-        if "keyword" not in self.searches:
-            raise self._lack("keyword")
-        store = opened.connection
-        return store.ask(lambda: store.keyword(opened.name, text, limit, self._allowed))
+def _read_wait(error: Exception) -> float:
+    """Return the seconds for which the server asks to be left alone."""
+    for path in _HEADERS:
+        with suppress(AttributeError, TypeError, ValueError):
+            headers = attrgetter(path)(error) or {}
+            lowered = {str(name).lower(): value for name, value in dict(headers).items()}
+            return read_retry_after(lowered) or 0.0
+    return 0.0

@@ -52,12 +52,6 @@ def test_list_says_what_is_available_and_why_not(tiny):
     assert "far: collection far lies below $ASSAY_DATA" in table
 
 
-def test_list_fits_a_narrow_terminal(tiny):
-    output = CliRunner().invoke(dataset, ["list"], env={"COLUMNS": "80"}).output
-    row = next(line for line in output.splitlines() if line.strip().startswith("tiny"))
-    assert row.split()[-1] == "yes"
-
-
 def test_show_tells_sizes_and_samples(tiny):
     shown = json.loads(run("show", "tiny", "--json").stdout)
     assert shown["loaded"] == {"documents": 1, "passages": 0, "queries": 1, "judgments": 1}

@@ -8,7 +8,7 @@ import pytest
 
 from assay.eval.cli.run import print_summary
 from assay.eval.report.formats import amount
-from assay.eval.report.run_page.report import FIRST
+from assay.eval.report.run_page.tables import FIRST
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.shipped import DEMO

@@ -156,20 +156,6 @@ def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path
     assert keeper.get_many("vectors", ["c"]) == {"c": b"3"}
 
 
-def test_a_cache_elsewhere_tells_what_it_knows_where_that_is_wanted(tmp_path):
-    keeper = RemoteCache(tmp_path / "home")
-    remote = SimpleNamespace(
-        get_many=SimpleNamespace(remote=keeper.get_many),
-        put_many=SimpleNamespace(remote=keeper.put_many),
-    )
-    Cache(tmp_path / "away").put_many("vectors", {"a": b"1"})
-    FetchingCache(tmp_path / "away", remote, lambda value: value).get_many("vectors", ["a"])
-    assert keeper.get_many("vectors", ["a"]) == {}
-    telling = FetchingCache(tmp_path / "away", remote, lambda value: value, tells=True)
-    assert telling.get_many("vectors", ["a", "b"]) == {"a": b"1"}
-    assert keeper.get_many("vectors", ["a"]) == {"a": b"1"}
-
-
 @pytest.mark.parametrize("kind", [HashingSettings, TokenHashingSettings])
 def test_what_others_encode_is_as_what_is_encoded_here(tmp_path, kind):
     texts = [f"text {number % 150}" for number in range(200)]
@@ -198,13 +184,6 @@ def test_workers_are_as_many_as_find_processors_and_gpus():
     assert count_workers(NODES[:1], 0) == 1
     with pytest.raises(AssayError, match=r"^--ray-gpus 4: .* the most that one has is 2$"):
         count_workers(NODES, 4)
-
-
-def test_gpus_of_no_cluster_are_refused():
-    with pytest.raises(AssayError, match=r"^--ray-gpus: "), distribute(None, Quiet(), 1):
-        pytest.fail("joined")
-    with pytest.raises(AssayError, match=r"^--ray-gpus 1.5: "), distribute("local", Quiet(), 1.5):
-        pytest.fail("joined")
 
 
 def test_the_line_that_tells_why_a_worker_ended_is_told():

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections import catalog
-from assay.eval.collections.card_files import read_card
-from assay.eval.collections.catalog import find_card, list_cards
+from assay.eval.collections.catalog import find_card, list_cards, read_card
 from assay.eval.collections.formats.beir import BeirCard
 from assay.eval.collections.formats.native import NativeCard
 from assay.eval.collections.loading import load

@@ -8,8 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.collections.card_files import read_card
-from assay.eval.collections.catalog import find_card
+from assay.eval.collections.catalog import find_card, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.digests import replace_block, seal
 from assay.eval.collections.loading import load

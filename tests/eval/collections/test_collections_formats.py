@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections.card_files import parse_card, read_card
-from assay.eval.collections.check import check
+from assay.eval.collections.catalog import parse_card
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.irds import IrdsCard, _make_document
 from assay.eval.collections.formats.rows import RowError, parse_json_row
@@ -238,15 +237,16 @@ def test_ids_that_differ_by_leading_zeros_are_told(beir, topic, judged):
         load(str(beir))
 
 
-def test_judgments_without_a_header_are_refused(beir):
-    (beir / "qrels/test.tsv").write_text("q1\tb\t1\nq2\ta\t1\n")
-    with pytest.raises(AssayError, match=r"test\.tsv:1: the first line must be the header"):
-        load(str(beir))
-
-
-def test_bytes_that_are_not_utf8_are_named(beir):
-    (beir / "queries.jsonl").write_bytes(b'{"_id": "q1", "text": "x"}\n{"_id": "q2\xff"}\n')
-    with pytest.raises(AssayError, match=r"queries\.jsonl:2: not UTF-8"):
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("qrels/test.tsv", b"q1\tb\t1\n", "test.tsv:1: the first line must be the header"),
+        ("queries.jsonl", b'{"_id": "q1", "text": "x"}\n{"\xff"}\n', "queries.jsonl:2: not UTF-8"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(beir, name, content, message):
+    (beir / name).write_bytes(content)
+    with pytest.raises(AssayError, match=message):
         load(str(beir))
 
 
@@ -333,59 +333,52 @@ def test_trec_files(trec):
     assert [(item.id, item.grade) for item in collection.gold["301"]] == [("AP-1", 1), ("W-1", -2)]
 
 
-def test_topics_numbered_otherwise_than_judgments_are_told(trec):
-    (trec / "qrels.txt").write_text("0301 0 AP-1 1\n")
-    with pytest.raises(AssayError, match=r'qrels\.txt:1: there is no query "0301" but "301": '):
-        load(str(trec))
-
-
 def test_another_field_of_a_topic_can_be_the_query(trec):
     with (trec / "dataset.yaml").open("a") as file:
         file.write("topic_field: desc\n")
     assert load(str(trec)).queries[0].text == "Which ferries stayed in port?"
 
 
+TOP = "<top>\n<num> Number: {}\n<title> storm\n{}"
+BROKEN_TREC: dict[str, tuple[str, str | bytes, str]] = {
+    "no number": (
+        "docs/ap.trec",
+        f"{TRECTEXT}<DOC><TEXT>x</TEXT></DOC>\n",
+        "ap.trec:12: the document has no id",
+    ),
+    "no documents": ("docs/notes.txt", "no markup\n", "notes.txt: holds no <DOC>"),
+    "open": (
+        "docs/ap.trec",
+        TRECTEXT.replace("</DOC>", "", 1),
+        "ap.trec:1: the <DOC> is not closed",
+    ),
+    "open at the end": (
+        "docs/ap.trec",
+        f"{TRECTEXT}\n<DOC>\n",
+        f"ap.trec:{TRECTEXT.count(chr(10)) + 2}: the <DOC> is not closed",
+    ),
+    "open topic": (
+        "topics.txt",
+        TOP.format(301, "</top>\n") + TOP.format(302, "") + TOP.format(303, "</top>\n"),
+        "topics.txt:5: the <top> is not closed",
+    ),
+    "encoding": ("topics.txt", "<top>\n<title> Stürme".encode("latin-1"), "txt:2: not UTF-8"),
+    "no tab": ("topics.txt", "301 storm ferry\n", "topics.txt:1: no tab"),
+    "zeros": ("qrels.txt", "0301 0 AP-1 1\n", 'qrels.txt:1: there is no query "0301" but "301": '),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_TREC)
+def test_a_broken_trec_file_is_named(trec, case):
+    name, content, message = BROKEN_TREC[case]
+    (trec / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(AssayError, match=re.escape(message)):
+        load(str(trec))
+
+
 def test_topics_as_a_table(trec):
     (trec / "topics.txt").write_text("301\tstorm ferry\n")
     assert load(str(trec)).queries[0].text == "storm ferry"
-    (trec / "topics.txt").write_text("301 storm ferry\n")
-    with pytest.raises(AssayError, match=r"topics\.txt:1: no tab"):
-        load(str(trec))
-
-
-def test_a_trec_document_without_a_number_is_named(trec):
-    with (trec / "docs/ap.trec").open("a") as file:
-        file.write("<DOC><TEXT>x</TEXT></DOC>\n")
-    with pytest.raises(AssayError, match=r"ap\.trec:12: the document has no id"):
-        load(str(trec))
-
-
-def test_a_file_without_trec_documents_is_named(trec):
-    (trec / "docs/notes.txt").write_text("no markup\n")
-    with pytest.raises(AssayError, match=r"notes\.txt: holds no <DOC>"):
-        load(str(trec))
-
-
-def test_a_trec_document_that_is_not_closed_is_refused(trec):
-    (trec / "docs/ap.trec").write_text(TRECTEXT.replace("</DOC>", "", 1))
-    with pytest.raises(AssayError, match=r"ap\.trec:1: the <DOC> is not closed"):
-        load(str(trec))
-    (trec / "docs/ap.trec").write_text(f"{TRECTEXT}\n<DOC>\n")
-    last = TRECTEXT.count("\n") + 2
-    with pytest.raises(AssayError, match=rf"ap\.trec:{last}: the <DOC> is not closed"):
-        load(str(trec))
-
-
-def test_topics_that_are_not_closed_or_not_utf_8_are_told_as_that(trec):
-    path = trec / "topics.txt"
-    records = [f"<top>\n<num> Number: {n}\n<title> storm\n</top>\n" for n in (301, 302, 303)]
-    path.write_text(records[0] + records[1].replace("</top>\n", "") + records[2])
-    with pytest.raises(AssayError, match=r"topics\.txt:5: the <top> is not closed"):
-        load(str(trec))
-    path.write_bytes(records[0].replace("storm", "Stürme").encode("latin-1"))
-    told = {item.message for item in check(read_card(trec / "dataset.yaml")) if item.line}
-    assert any(message.startswith("not UTF-8") for message in told)
-    assert not any("no tab" in message for message in told)
 
 
 def test_a_data_set_of_ir_datasets(tmp_path, monkeypatch):
@@ -423,7 +416,7 @@ def test_a_data_set_of_ir_datasets(tmp_path, monkeypatch):
 def test_the_card_of_miracl_names_what_ir_datasets_has(tmp_path, monkeypatch):
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     irds = pytest.importorskip("ir_datasets")
-    page = (Path(__file__).parents[3] / "docs" / "languages.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "collections.md").read_text()
     (text,) = re.findall(r"```yaml\n(name: miracl_.*?)```", page, re.DOTALL)
     card = parse_card(text, tmp_path / "miracl_ja" / "dataset.yaml")
     assert isinstance(card, IrdsCard)

@@ -3,7 +3,7 @@
 import pytest
 from tools.plugged_packages import install
 
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.digests import seal
 from assay.eval.collections.loading import load_card

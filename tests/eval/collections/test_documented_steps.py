@@ -1,4 +1,4 @@
-"""The configs of docs/retrieval.md whose queries a language model writes, as they stand there."""
+"""The configs of docs/pipelines.md whose queries a language model writes, as they stand there."""
 
 import json
 import re
@@ -16,9 +16,8 @@ from assay.eval.cli.main import assay
 
 skip_without("openai", "openai")
 
-BLOCKS = re.findall(
-    r"^```yaml\n(base: .*?)^```$", (ROOT / "docs/retrieval.md").read_text(), re.M | re.S
-)
+PAGE = (ROOT / "docs/pipelines.md").read_text()
+BLOCKS = re.findall(r"^```yaml\n(base: \w+\nname: with_.*?)^```$", PAGE, re.M | re.S)
 
 
 def write(call):

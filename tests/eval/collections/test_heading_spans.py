@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.eval.collections.answer_spans import find_text_end
 from assay.eval.collections.authoring.questions import Question
 from assay.eval.collections.authoring.span_location import locate
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
-from assay.eval.collections.heading_spans import find_text_end
 from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import find_headings, line_starts, read_headings, tokenize
 

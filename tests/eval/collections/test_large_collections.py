@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples.mapped_collections import leave_in_files, load_both
 
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.formats import beir, mapped
 from assay.eval.collections.loading import load

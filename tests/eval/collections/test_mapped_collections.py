@@ -13,7 +13,6 @@ from samples.mapped_collections import compare_both, leave_in_files, load_both
 
 from assay.eval.collections import collection
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import gold_cache as kept_gold
 from assay.eval.collections.formats import memo, reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
@@ -54,31 +53,6 @@ def write_beir(folder, lines, judged):
     return folder
 
 
-@PROPERTY
-@given(DRAWS)
-def test_trec_documents(tmp_path_factory, monkeypatch, draw):
-    folder = tmp_path_factory.mktemp("trec") / "set"
-    (folder / "docs").mkdir(parents=True)
-    for i in range(draw.randint(1, 3)):
-        ids = [draw.choice([f"d{i}{number}"] * 5 + ["d00"]) for number in range(draw.randint(0, 3))]
-        if draw.random() < 0.5:
-            rows = [{"id": id_, "contents": write_text(draw, 3)} for id_ in dict.fromkeys(ids)]
-            (folder / "docs" / f"{i}.jsonl").write_text(break_lines(draw, rows))
-        else:
-            ends = draw.choices(["</DOC>", ""], [9, 1], k=3)
-            written = (
-                f"<DOC>\n<DOCNO>{id_}</DOCNO>{write_text(draw, 3)}{end}"
-                for id_, end in zip(dict.fromkeys(ids), ends, strict=False)
-            )
-            (folder / "docs" / str(i)).write_text("".join(written))
-    card = {"name": "set", "title": "Set", "format": "trec", "documents": "docs"}
-    files = {"queries": "topics.tsv", "judgments": {"test": "qrels.txt"}}
-    (folder / "dataset.yaml").write_text(json.dumps({**card, **files}))
-    (folder / "topics.tsv").write_text("q\ta b\n")
-    (folder / "qrels.txt").write_text("q 0 d00 1\n")
-    compare_both(str(folder), monkeypatch)
-
-
 def write_native(folder):
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "a.md").write_text("# A\n\none")
@@ -92,8 +66,8 @@ def test_native_judgments_are_read_once(tmp_path, monkeypatch):
     folder = write_native(tmp_path / "set")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     keys: list[str] = []
-    find = kept_gold.find
-    monkeypatch.setattr(kept_gold, "find", lambda key: keys.append(key) or find(key))
+    find = memo.find
+    monkeypatch.setattr(memo, "find", lambda kind, key: keys.append(key) or find(kind, key))
     assert load(str(folder)).gold == load(str(folder)).gold
     assert len(set(keys)) == 1
     (folder / "docs" / "a.md").write_text("# A\n\ntwo")

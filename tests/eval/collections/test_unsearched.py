@@ -7,9 +7,9 @@ from click.testing import CliRunner
 from tools.own_cache import make_cache
 
 from assay.eval.cli.init import init
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.answer_spans import find_unsearched, is_unsearched
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
-from assay.eval.collections.unsearched import find_unsearched, is_unsearched
 from assay.retrievers.base import Document
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.settings import Resources

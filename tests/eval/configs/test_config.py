@@ -83,16 +83,6 @@ def test_every_key_that_is_shown_can_be_set_alone(path):
         assert load_config(path, [f"{key}={json.dumps(value)}"]) == config, key
 
 
-def test_an_override_reaches_a_default_and_keeps_what_is_stated_beside_it():
-    path = CONFIGS / "bm25.yaml"
-    config = load_config(path, ["documents.chunker.max_tokens=200"])
-    assert config.documents.chunker == load_config(path).documents.chunker.model_copy(
-        update={"max_tokens": 200}
-    )
-    fixed = ["documents.chunker.max_tokens=200", "documents.chunker.type=fixed"]
-    assert load_config(path, fixed).documents.chunker.type == "fixed"
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

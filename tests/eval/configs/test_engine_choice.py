@@ -1,25 +1,20 @@
 """`--engine NAME`: which legs move, and what they keep."""
 
 import tomllib
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from assay.eval.cli import options
 from assay.eval.configs.config import load_config
 from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
+from assay.eval.running.study_options import PipelineOptions
 from assay.eval.runs.environment import PACKAGES
 from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
-from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.providers import STRATEGIES
@@ -114,13 +109,6 @@ def test_engines_are_added_to_the_configs_that_name_none():
         add_engines(given[1:], ["sqlite"])
 
 
-def test_what_is_tuned_in_an_engine_is_written_with_it(tmp_path):
-    tuned = load_config("hybrid_rrf@sqlite", ["retriever.fusion.k=20"])
-    path = tmp_path / "tuned.yaml"
-    path.write_text(render_changes(path, Path("hybrid_rrf@sqlite"), tuned))
-    assert load_config(tmp_path / "tuned.yaml") == tuned
-
-
 def sweep_over(folder, engines, base="hybrid_rrf"):
     path = folder / "sweep.yaml"
     path.write_text(f"base: {base}\naxes: {{engine: {engines}, retriever.fusion.k: [10, 60]}}\n")
@@ -155,12 +143,6 @@ def test_every_engine_is_each_that_can_be_used_here(tmp_path, monkeypatch):
         assert "qdrant" in {task.point["engine"] for task in sweep_over(tmp_path, "['*']")}
 
 
-def test_every_engine_beside_one_of_them_has_it_once(tmp_path):
-    engines = Counter(task.point["engine"] for task in sweep_over(tmp_path, "[sqlite, '*', null]"))
-    assert {"sqlite", None} < set(engines)
-    assert set(engines.values()) == {2}, "once for each of the two other values"
-
-
 def test_every_engine_where_there_is_none_is_refused(tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
@@ -193,24 +175,19 @@ def test_an_override_that_an_engine_has_no_place_for_is_named():
         load_config("hybrid_rrf", ["retriever.legs.dense.type=dens"], "sqlite")
 
 
-@click.command()
-@options.CONFIG
-@options.engine("config")
-def show(config):
-    click.echo(load_config(config).name)
-
-
 def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
-    def call(*arguments: str) -> Any:
-        return CliRunner().invoke(show, [*arguments])
+    def name(config: str, engine: str) -> str:
+        ((reference,), changes) = PipelineOptions(config=config, engine=engine).choose(None)
+        return load_config(reference, changes).name
 
     monkeypatch.chdir(tmp_path)
     Path("plain").write_text("base: hybrid_rrf\nname: mine\n")
-    assert call("plain", "--engine", "sqlite").output == "mine-sqlite\n"
-    assert call("hybrid_rrf", "--engine", "sqlite").output == "hybrid_rrf-sqlite\n"
-    assert "did you mean hybrid_rrf?" in str(call("hybrid_rff", "--engine", "sqlite").exception)
-    twice = call("hybrid_rrf@sqlite", "--engine", "lancedb")
-    assert "an engine goes with a config that names none" in str(twice.exception)
+    assert name("plain", "sqlite") == "mine-sqlite"
+    assert name("hybrid_rrf", "sqlite") == "hybrid_rrf-sqlite"
+    with pytest.raises(AssayError, match=r"did you mean hybrid_rrf\?"):
+        name("hybrid_rff", "sqlite")
+    with pytest.raises(AssayError, match="an engine goes with a config that names none"):
+        name("hybrid_rrf@sqlite", "lancedb")
 
 
 def test_overrides_come_after_the_choice():
@@ -249,17 +226,6 @@ def test_an_engine_that_does_not_fuse_says_what_does(engine):
     with pytest.raises(AssayError, match=rf"retriever\.legs\.native.*: {way_out}") as caught:
         load_config(CONFIGS / "native_hybrid.yaml", [override])
     assert "\n" not in str(caught.value)
-
-
-def test_a_leg_for_a_search_that_an_engine_lacks_is_refused():
-    leg = "retriever.legs.native={type: engine_keyword, engine: {type: faiss}}"
-    with pytest.raises(AssayError, match="faiss has no keyword search, only"):
-        load_config(CONFIGS / "native_hybrid.yaml", [leg])
-
-
-def test_a_depth_of_lists_that_nothing_fuses_is_refused():
-    with pytest.raises(AssayError, match=r"nothing is fused in this engine; set the `depth`"):
-        read_engine("faiss", ["depth={dense: 5}"])
 
 
 def test_the_name_of_a_provider_points_to_its_engine():

@@ -10,7 +10,6 @@ from assay.eval.configs.named_configs import find_config, is_config, list_config
 from assay.eval.running.run_references import resolve
 from assay.eval.shipped import find_shipped
 from assay.eval.studies.comparison.study import STUDY
-from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 
 
@@ -108,11 +107,3 @@ def test_names_are_configs_and_all_else_runs(elsewhere):
     assert not is_config("bm25-tarnwick-2026")
     with pytest.raises(AssayError, match="an override changes a config, and none is given"):
         resolve("bm25-tarnwick-2026", ["dataset=x"], Quiet())
-
-
-def test_a_tuned_config_names_its_base(elsewhere):
-    wanted = load_config("bm25", ["retriever.legs.keyword.b=0.3"])
-    path = elsewhere / "tuned.yaml"
-    path.write_text(render_changes(path, Path("bm25"), wanted))
-    assert (elsewhere / "tuned.yaml").read_text().startswith("base: bm25\n")
-    assert load_config("tuned.yaml") == wanted

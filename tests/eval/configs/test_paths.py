@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections.card_files import make_card
-from assay.eval.collections.catalog import find_card
+from assay.eval.collections.catalog import find_card, make_card
 from assay.eval.collections.location import find_data, why_unavailable
 from assay.eval.configs.config import load_config, make_config
 from assay.eval.running.experiment import names_system

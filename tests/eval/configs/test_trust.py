@@ -14,7 +14,7 @@ from samples.small_project import write_project
 from tools.plugged_packages import install
 
 from assay.eval.cli.main import assay
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable
@@ -62,10 +62,6 @@ ASKING = {
     "retriever: {query: [{type: hyde, model: {type: openai, base_url: 'http://a.b/v1'}}]}": (
         "query.0.model.base_url: sends texts to a.b"
     ),
-    "retriever: {type: native, engine: {type: opensearch, endpoint: 'http://a.b'}}": (
-        "engine.endpoint: sends texts to a.b"
-    ),
-    "retriever: {engine: {type: opensearch, password_variable: AWS_KEY}}": "sends what $AWS_KEY",
     "retriever: {engine: {type: opensearch, verify_certs: false}}": "verify_certs: changes a saf",
     "retriever: {engine: {type: elasticsearch, ca_certs: /etc/passwd}}": "reads /etc/passwd",
     "retriever: {query: [{type: synonyms, folder: /etc}]}": "query.0.folder: reads /etc",
@@ -77,7 +73,7 @@ ASKING_NOTHING = [
     ENCODER % "type: openai, url: 'https://api.openai.com/v1'",
     ENCODER % "type: tei, url: 'http://localhost:8080'",
     "retriever: {model: {type: anthropic, key_variable: ANTHROPIC_API_KEY, base_url: null}}",
-    "retriever: {engine: {type: opensearch, verify_certs: true, index_name: mine}}",
+    "retriever: {engine: {type: opensearch, verify_certs: true}}",
     "retriever: {query: [{type: filter, path: docs/*}]}",
     "retriever: {fusion: {type: rrf, weights: {url: 0.5}}}",
     "axes: {retriever.legs.x.type: [bm25, dense]}",

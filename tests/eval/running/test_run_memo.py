@@ -17,7 +17,7 @@ from assay.eval.running.run import export_summary, write_report
 from assay.eval.running.run_memo import Memo, of_stored
 from assay.eval.runs import environment
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import open_run
+from assay.eval.runs.stored import load
 from assay.retrievers.store.cache import Cache
 
 
@@ -78,45 +78,12 @@ def test_what_does_not_stand_is_written(tmp_path, written, change):
     assert len(written) == 2
 
 
-def test_exports_alone_stand_too(tmp_path, written):
-    run = make_run(tmp_path, "run", [1, 2, 0])
-    export_summary(run)
-    items = run.folder / "items.csv"
-    times = [items.stat().st_mtime_ns]
-    for again in (export_summary, write_report):
-        again(run)
-        times.append(items.stat().st_mtime_ns)
-    assert len(set(times)) == 1
-    assert len(written) == 1
-    items.write_text("other")
-    export_summary(run)
-    assert items.read_text() != "other"
-
-
 def test_other_measures_and_who_asks_for_it_have_it_written(tmp_path, written):
     run = make_run(tmp_path, "run", [1, 2, 0])
     write_report(run)
     write_report(run, ["nDCG@3"])
     write_report(run, ["nDCG@3"], rerun=True)
     assert len(written) == 3
-
-
-def test_what_is_written_by_other_code_is_written_anew(tmp_path, written, monkeypatch):
-    run = make_run(tmp_path, "run", [1, 2, 0])
-    write_report(run)
-    monkeypatch.setattr(environment, "digest_code", lambda *_: "other")
-    write_report(run)
-    write_report(run)
-    assert len(written) == 2
-
-
-def test_nothing_is_kept_where_the_cache_cannot_be_made(tmp_path, written, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
-    run = make_run(tmp_path, "run", [1, 2, 0])
-    write_report(run)
-    write_report(run)
-    assert len(written) == 2
 
 
 def grade_nothing(folder):
@@ -130,7 +97,7 @@ def test_figures_of_a_stored_run_follow_its_files(tmp_path, kept):
     assert figures.show(folder).figures.means["Hit@1"].value == 1
     grade_nothing(folder)
     assert figures.show(folder).figures.scores["Hit@1"]["q0"] == 0
-    assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
+    assert summarise_cached(load(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
 def test_a_value_is_made_once_though_it_is_none(kept):

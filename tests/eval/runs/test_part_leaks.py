@@ -16,9 +16,18 @@ import pytest
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.runs.execution.searching import index, search
 from assay.retrievers.base import (
+    Chunk,
+    Definition,
+    Document,
     Hit,
     IndexReport,
+    LeakError,
+    LegRank,
+    MetadataFilter,
     Quiet,
+    Ranking,
+    Retriever,
+    StageTrace,
 )
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -218,3 +227,76 @@ def test_no_part_tells_of_what_may_not_be_read(name, tmp_path):
     for query, ranking, expected in zip(QUERIES, whole, alone, strict=True):
         assert MARK not in json.dumps(asdict(ranking), default=str).casefold(), query
         assert list_told(ranking) == list_told(expected), query
+
+
+class Foreign(Retriever):
+    """A retriever made elsewhere that returns what it is told to, whoever asks."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        return IndexReport(1)
+
+    def search(self, query: str, k: int) -> Ranking:
+        return self.ranking
+
+    def restrict(self, allowed: MetadataFilter) -> Retriever:
+        return self
+
+
+TEXT = READABLE["valves.md"]
+CHUNK = Chunk("valves-1", "valves.md", 0, len(TEXT), TEXT, "Valves", ("Closing",), "On valves.")
+HIT = Hit(CHUNK, 1.0, {"search": LegRank(1, 1.0)})
+STEP = StageTrace("search", "leg", 1.0, (("valves-1", 1.0),), "1 match", {"matches": 1})
+FINE = Ranking((HIT,), (STEP,))
+SHOWN = f"deprecation{MARK}"
+
+
+def show(**fields):
+    return replace(FINE, hits=(replace(HIT, chunk=replace(CHUNK, **fields)),))
+
+
+def trace(**fields):
+    return replace(FINE, trace=(replace(STEP, **fields),))
+
+
+LEAKS = {
+    "note": trace(note=f"+ {SHOWN.upper()}"),
+    "name of a step": trace(name=SHOWN),
+    "counts": trace(counts={SHOWN: 1}),
+    "faults": replace(FINE, degraded=(f"not without {SHOWN}",)),
+    "context": show(context=SHOWN),
+    "title": show(title=SHOWN),
+    "headings": show(headings=("Valves", SHOWN)),
+    "section": show(section_id=SHOWN),
+    "anchors": show(anchors=(SHOWN,)),
+    "id": show(id=SHOWN),
+    "leg": replace(FINE, hits=(replace(HIT, legs={SHOWN: LegRank(1, 1.0)}),)),
+    "definition": replace(
+        FINE,
+        hits=(replace(HIT, definitions=(Definition("x", SHOWN, (), "valves.md", 0, 9),)),),
+    ),
+    "others": replace(FINE, others=(replace(CHUNK, id="v2", text=SHOWN),)),
+}
+
+
+@pytest.mark.parametrize("where", LEAKS)
+def test_a_word_of_what_may_not_be_read_is_a_leak_wherever_it_stands(where):
+    collection = make(READABLE, SECRET)
+    with pytest.raises(LeakError, match="leak: query q0 shows a word in ") as raised:
+        search(Foreign(LEAKS[where]), collection, collection.queries[0], 10)
+    assert MARK not in str(raised.value).casefold()
+
+
+def test_words_of_a_retriever_that_no_document_or_a_readable_one_holds_are_no_leak():
+    collection = make(READABLE, SECRET)
+    told = "lookup: pipe, flow; 0.5 of valves"
+    ranking = replace(FINE, trace=(replace(STEP, note=told, counts={"lookups": 1}),))
+    assert search(Foreign(ranking), collection, collection.queries[0], 10) == ranking
+
+
+def test_what_was_asked_is_no_leak():
+    collection = make(READABLE, SECRET)
+    query = replace(collection.queries[0], text=f"the {SHOWN}?")
+    assert search(Foreign(LEAKS["note"]), collection, query, 10) == LEAKS["note"]

@@ -18,7 +18,7 @@ from assay.eval.collections.check import check_judged
 from assay.eval.report.run_page.page import write
 from assay.eval.runs import stored_files
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import find, load, open_run
+from assay.eval.runs.stored import find, load
 from assay.eval.runs.stored_files import StoredRankings
 from assay.eval.runs.summary.exports import FILES, export
 from assay.eval.runs.summary.summary import summarise
@@ -115,7 +115,7 @@ def test_rankings_that_are_not_kept_are_read_again(tmp_path, monkeypatch):
     folder = report.make_run(tmp_path).folder
 
     def tell() -> tuple[object, ...]:
-        run = open_run(folder)
+        run = load(folder)
         summary = summarise(run)
         found = summary.scores, summary.attribution, summary.legs, summary.cost, summary.unjudged
         export(summary)

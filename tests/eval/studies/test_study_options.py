@@ -56,9 +56,9 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("parity sqlite", ("sqlite",), {}),
     ("parity sqlite tarnwick k=2 --limit 6", ("sqlite", "tarnwick", "k=2"), {"limit": 6}),
     (
-        "recall dense --sweep quantisation=int8,binary --filters 0.5,0.1",
-        ("dense",),
-        {"sweep": "quantisation=int8,binary", "filters": [0.5, 0.1]},
+        "recall sqlite --sweep ef=8,16 --filters 0.5,0.1",
+        ("sqlite",),
+        {"sweep": "ef=8,16", "filters": [0.5, 0.1]},
     ),
     ("reproduce", (), {}),
     (
@@ -108,7 +108,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("overlap a b --k 0", ("a", "b"), {"k": 0}, "k"),
     ("overlap a b --by words", ("a", "b"), {"by": "words"}, "by"),
     ("parity sqlite --limit 0", ("sqlite",), {"limit": 0}, "limit"),
-    ("recall dense --limit 1000001", ("dense",), {"limit": 1_000_001}, "limit"),
+    ("recall sqlite --limit 1000001", ("sqlite",), {"limit": 1_000_001}, "limit"),
     ("threshold semantic --false-empty 1", ("semantic",), {"false_empty": 1}, "empty"),
     ("threshold semantic --false-empty nan", ("semantic",), {"false_empty": float("nan")}, "empty"),
     ("tune bm25 --folds 1", ("bm25",), {"folds": 1}, "folds"),

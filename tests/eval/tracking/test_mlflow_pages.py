@@ -21,13 +21,6 @@ host = sys.argv[sys.argv.index("--host") + 1]
 json.dump([sys.argv[1:], dict(os.environ), os.getsid(0), sys.flags.safe_path], open("asked", "w"))
 if mode == "dies":
     sys.exit("first\\nError: postgresql://me:pw@db.example/x refused  ")
-if mode == "garbled":
-    sys.stdout.buffer.write(b"\\xffno")
-    sys.exit(1)
-if mode == "mute":
-    sys.exit(1)
-if mode == "deaf":
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen(["sleep", "60"], start_new_session=False)
 open("child", "w").write(str(child.pid))
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -118,8 +111,6 @@ def test_it_serves_one_store_to_this_machine_and_ends_with_its_processes(monkeyp
     ("mode", "told"),
     [
         ("dies", "MLflow did not start: Error: postgresql://db.example/x refused"),
-        ("garbled", "MLflow did not start: \ufffdno"),
-        ("mute", "MLflow did not start: it said nothing"),
         ("never", "MLflow did not start: serving"),
     ],
 )
@@ -133,11 +124,3 @@ def test_one_that_does_not_start_is_one_line(monkeypatch, mode, told):
     assert time.monotonic() - begun < 30
     if mode == "never":
         assert is_gone(int(Path("child").read_text()))
-
-
-def test_one_that_does_not_end_is_killed(monkeypatch):
-    monkeypatch.setattr(server, "SECONDS_TO_END", server.SECONDS_TO_END / 20)
-    with start(monkeypatch, "deaf") as started:
-        pass
-    assert started.process.returncode == -signal.SIGKILL
-    assert is_gone(int(Path("child").read_text()))

@@ -112,9 +112,7 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
     server.start()
     before = run_ids(tracking)
     assert before == {entry.run_id}
-    done = CliRunner().invoke(
-        log_command, [second.run.manifest.id, "--json", "--reports", str(tmp_path / "reports")]
-    )
+    done = CliRunner().invoke(log_command, [str(second.run.folder), "--json"])
     (row,) = json.loads(done.output)["runs"]
     assert row["sent"]
     assert run_ids(tracking) == before | {row["mlflow_run"]}

@@ -198,8 +198,9 @@ def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path):
 
 
 @pytest.mark.usefixtures("store")
-def test_the_log_command_says_what_it_did(summary, tmp_path):
-    arguments = [str(summary.run.folder), "--reports", str(tmp_path / "reports")]
+def test_the_log_command_says_what_it_did(summary, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    arguments = [str(summary.run.folder)]
     id_ = summary.run.manifest.id
     (summary.run.folder / "run.trec").unlink()
     first = CliRunner().invoke(log_command, arguments)

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 from assay.retrievers.base import AssayError, Document, Passage, Quiet, T
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.engines.lancedb import table
 from assay.retrievers.engines.recall import measure_recall, measure_shares
 from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.engines.stores import lancedb
 from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.models import caching, vector_cache
@@ -149,7 +149,7 @@ def test_vectors_of_two_sizes_leave_no_file(resources):
 @pytest.mark.parametrize("engine", [{"type": "lancedb"}, {"type": "qdrant-edge"}])
 def test_engines_take_mapped_texts_and_vectors_as_held_ones(engine, resources, monkeypatch):
     pytest.importorskip(engine["type"].replace("-", "_"))
-    monkeypatch.setattr(table, "ROWS_PER_BATCH", 4)
+    monkeypatch.setattr(lancedb, "ROWS_PER_BATCH", 4)
     documents = [
         Document(f"d{i:02}", text, passages=(Passage(f"d{i:02}", 0, len(text)),))
         for i, text in enumerate(TEXTS)

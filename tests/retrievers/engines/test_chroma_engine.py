@@ -6,12 +6,12 @@ import pytest
 from samples.real_texts import real_texts
 from tools.extras import skip_without
 
-from assay.retrievers.engines.chroma.engine import (
+from assay.retrievers.engines.conformance.sample import encode
+from assay.retrievers.engines.stores.chroma import (
     DATABASE,
     ChromaSettings,
     open_client,
 )
-from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

@@ -5,8 +5,10 @@ from threading import Barrier, Lock
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.servers.collection_store import IN_FLIGHT, send
+from assay.retrievers.engines.servers.collections import send
 from assay.retrievers.services.retries import count_retries, count_wait
+
+IN_FLIGHT = 4
 
 
 def test_as_many_are_in_flight_as_may_be_and_no_more():
@@ -23,7 +25,7 @@ def test_as_many_are_in_flight_as_may_be_and_no_more():
             inside -= 1
             done.append(part)
 
-    send(range(3 * IN_FLIGHT), put)
+    send(range(3 * IN_FLIGHT), put, IN_FLIGHT)
     assert most == IN_FLIGHT
     assert sorted(done) == list(range(3 * IN_FLIGHT))
 
@@ -37,11 +39,11 @@ def test_nothing_is_begun_after_a_failure():
             raise AssayError("refused")
 
     with pytest.raises(AssayError, match="refused"):
-        send(range(100), put)
+        send(range(100), put, IN_FLIGHT)
     assert len(begun) <= 2 + 2 * IN_FLIGHT
 
 
 def test_tries_of_other_threads_are_counted():
     with count_retries() as cost:
-        send(range(3), lambda _: count_wait(1, 0.5))
+        send(range(3), lambda _: count_wait(1, 0.5), IN_FLIGHT)
     assert (cost.retries, cost.milliseconds) == (3, 1500)

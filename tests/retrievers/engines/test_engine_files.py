@@ -22,6 +22,7 @@ NEEDS = {
     "sqlite": ("apsw", "sqlite_vec"),
     "faiss": ("faiss",),
     "chroma": ("chromadb",),
+    "lancedb": ("lancedb",),
 }
 
 
@@ -127,6 +128,7 @@ def start(code, kind, folder):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "lancedb"], indirect=True)
 def test_two_processes_at_once_agree(kind, tmp_path):
     code = (
         "engine = t.make(kind, folder); t.build(engine); print(json.dumps(t.search(engine)));"
@@ -141,6 +143,7 @@ def test_two_processes_at_once_agree(kind, tmp_path):
     engine.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_killed_while_building_leaves_nothing(kind, tmp_path):
     code = (
         "import os, signal; Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"

@@ -6,7 +6,7 @@ from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.faiss.engine import FaissSettings
+from assay.retrievers.engines.stores.faiss import FaissSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

@@ -1,22 +1,16 @@
 """LanceDB: its fusion and its terms; when its folder in the cache is found, made anew, shared."""
 
-import json
 import math
-import subprocess
-import sys
 from contextlib import closing
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from samples.real_texts import real_texts
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.lancedb.engine import LanceDbSettings
-from assay.retrievers.engines.lancedb.settings import Language
+from assay.retrievers.engines.stores.lancedb import LanceDbSettings, Language
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -177,15 +171,6 @@ def test_the_folder_is_found_in_the_cache(tmp_path, settings, cached):
     assert build(tmp_path, **settings) == cached
 
 
-@pytest.mark.parametrize("broken", ["data/*.lance", "part_*_invert.lance", "*.manifest"])
-def test_a_broken_folder_is_made_anew(broken, tmp_path):
-    assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).write_bytes(b"")  # the engine itself may crash on it
-    assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).unlink()
-    assert build(tmp_path) == ()
-
-
 def test_a_blank_text_shares_no_terms(tmp_path):
     with closing(make(tmp_path)) as engine:
         index(engine, TEXTS)
@@ -200,60 +185,3 @@ def test_searching_prints_nothing(tmp_path, capfd):
         capfd.readouterr()
         assert engine.hybrid(QUERIES[0], encode(QUERIES[0]), 100)
     assert capfd.readouterr() == ("", "")
-
-
-def test_the_missing_extra_is_told_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "lancedb", None)
-    with pytest.raises(AssayError, match=r"^engine lancedb: needs the extra `lancedb`: "):
-        make(tmp_path)
-
-
-# Makes an engine in a process of its own; it answers twice, or tells that it has built and stays.
-PROGRAM = f"""
-import json, sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from pathlib import Path
-import test_lancedb_engine as t
-import assay.retrievers.engines.embedded as engines
-folder, what = sys.argv[1:]
-if what == "stay":
-    def stay(*arguments):
-        print("built", flush=True)
-        time.sleep(60)
-    engines.seal = stay
-engine = t.make(Path(folder), **t.APPROXIMATE)
-t.index(engine, t.TEXTS)
-for _ in range(2):
-    print(json.dumps(t.search(engine)), flush=True)
-    sys.stdin.readline()
-"""
-
-
-def start(folder, what):
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), what],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def search(engine):
-    return [[list(pair) for pair in engine.hybrid(q, encode(q), 100)] for q in QUERIES]
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(tmp_path):
-    with start(tmp_path, "stay") as killed:
-        assert killed.stdout
-        assert killed.stdout.readline() == "built\n"
-        killed.kill()
-    assert list(tmp_path.rglob("assay.json")) == []
-    both = [start(tmp_path, "answer") for _ in range(2)]
-    first = [json.loads(process.stdout.readline()) for process in both if process.stdout]
-    with closing(make(tmp_path, **APPROXIMATE)) as engine:
-        assert index(engine, TEXTS).cached == ("engine",)
-        ours = search(engine)
-    second = [json.loads(process.communicate("\n\n", timeout=60)[0]) for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert [*first, *second] == [ours] * 4

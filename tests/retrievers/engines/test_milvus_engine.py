@@ -1,7 +1,6 @@
 """Milvus: its adapter before what milvus-lite serves, which speaks the same protocol."""
 
 import socket
-import sys
 from contextlib import closing
 
 import numpy as np
@@ -18,8 +17,8 @@ from assay.retrievers.engines.conformance import (
     hybrid_is_fused_from_its_lists,
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusSettings
 from assay.retrievers.engines.parity.parity import Observation
+from assay.retrievers.engines.stores.milvus import MilvusSettings, MilvusStore
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -96,21 +95,6 @@ def test_a_text_that_is_too_long(milvus_url):
         index(make(), ["short", "x" * 65_536])
 
 
-def test_what_is_stored_and_its_removal(milvus_url):
-    with closing(make()) as engine:
-        index(engine, ("one", "two"))
-        name = engine.metadata()["index"]
-        seconds = engine.index(("one", "two"), index(engine, ("one", "two")), "hashing").seconds
-        assert seconds["engine"] > 0
-    with make()._settings.server() as server:
-        (stored,) = [each for each in server.list_stored() if each.name == name]
-        assert stored.texts == 2
-        assert stored.created
-        server.drop(name)
-        server.drop(name)
-        assert name not in {each.name for each in server.list_stored()}
-
-
 def test_a_server_that_goes_and_what_is_none(tmp_path, monkeypatch):
     with serve(tmp_path) as server:
         engine = make(timeout_seconds=1.0)
@@ -142,19 +126,12 @@ def test_a_server_that_is_too_old(milvus_url, monkeypatch):
 def test_errors_of_milvus_in_words():
     from pymilvus.exceptions import MilvusException
 
-    fault = MilvusConnection.find_fault(MilvusException(8, "request is rejected"))
+    fault = MilvusStore.find_fault(MilvusException(8, "request is rejected"))
     assert fault is not None
     assert (fault.status, fault.passing) == (429, True)
-    fault = MilvusConnection.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
+    fault = MilvusStore.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
     assert fault is not None
     assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
-
-
-def test_the_missing_extra_is_told_in_one_line(monkeypatch):
-    monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
-    monkeypatch.setitem(sys.modules, "pymilvus", None)
-    problem = one_line(lambda: index(make()))
-    assert problem.startswith("engine milvus: needs the extra `milvus`: ")
 
 
 @pytest.mark.parametrize(

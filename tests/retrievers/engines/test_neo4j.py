@@ -1,14 +1,12 @@
 """Neo4j as far as no server is needed: its query language, its errors, what settings allow."""
 
-import sys
-
 import pytest
 from tools.server_engines import one_line
 
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore, quote
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings, Neo4jStore, quote
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -85,13 +83,6 @@ def test_a_server_that_is_not_there(monkeypatch):
     assert problem.startswith(f"neo4j at {CLOSED}: cannot be reached: ")
     assert problem.endswith(" (2 tries)")
     assert "secret" not in problem
-
-
-def test_a_missing_extra(monkeypatch):
-    monkeypatch.setenv("NEO4J_URL", CLOSED)
-    monkeypatch.setitem(sys.modules, "neo4j", None)
-    problem = one_line(lambda: index(build(), FEW))
-    assert problem == "engine neo4j: needs the extra `neo4j`: make extra NAME=neo4j"
 
 
 def test_both_legs_move_and_keep_their_words_and_windows():

@@ -15,8 +15,8 @@ from assay.eval.studies.targets.staleness import count_stale
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
-from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore
 from assay.retrievers.engines.registry import ENGINES as STORES
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings, Neo4jStore
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -64,9 +64,9 @@ def resources():
 def store():
     """The server; what is made on it meanwhile is removed, to the last node and index."""
     with closing(Neo4jStore(Neo4jSettings())) as asked:
-        before = asked.list_notes()
+        before = asked.find_notes()
         yield asked
-        for name in asked.list_notes():
+        for name in asked.find_notes():
             if name not in before:
                 asked.drop(name)
                 assert not asked._read(f"MATCH (n) WHERE n:{name} OR n:{name}_document RETURN n")
@@ -156,7 +156,7 @@ def test_an_edit_replaces_the_set_of_its_document(resources, store):
     with closing(build(resources, collection="manual")) as again:
         again.index(DOCUMENTS[1:])
         assert len(again.search("harbour", 9).hits) == 1
-    assert len([n for n in store.list_notes() if n == label]) == 1
+    assert len([n for n in store.find_notes() if n == label]) == 1
 
 
 def test_neighbours_are_read_through_next_chunk(resources, store):

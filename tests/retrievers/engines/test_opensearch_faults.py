@@ -3,48 +3,44 @@
 import http.client
 import json
 import os
-import socket
 import ssl
 import subprocess
-import sys
 import threading
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
-import numpy as np
 import pytest
-from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
+from doubles.opensearch_proxy import Proxy, Reply, fail
+from tools.processes import find_free_port
 
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.legs.native import EngineKeywordLeg, EngineKeywordSettings
-from assay.retrievers.models.base import Encoder, Vectors
-from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.engines.stores.opensearch import OpenSearchSettings, OpenSearchStore
+from assay.retrievers.legs.native import EngineKeywordSettings
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
-TESTS = Path(__file__).parents[2]
-ANSWERS = json.loads(
-    (Path(__file__).parents[2] / "samples/opensearch_shapes" / "answers.json").read_text()
-)
+SAMPLES = Path(__file__).parents[2] / "samples/opensearch_shapes"
+ANSWERS = json.loads((SAMPLES / "answers.json").read_text())
 CORPUS = Corpus([Chunk(str(9 - i), "d", 0, 1, f"ferry {i}") for i in range(5)])
 DOCUMENTS = [
     Document("a.md", "# Ferry\n\nThe ferry sails in winter."),
     Document("b.md", "# Refunds\n\nA cancelled sailing is refunded."),
 ]
-HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (HERE, TESTS, TESTS.parent)))}
 QUICK = {"attempts": 3, "pause": 0.01}
 GARBAGE = Reply("<html>garbage", mimetype="text/html")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for variable in ("OPENSEARCH_URL", "OPENSEARCH_USERNAME", "OPENSEARCH_PASSWORD"):
+        monkeypatch.setenv(variable, "")
 
 
 @pytest.fixture
@@ -54,57 +50,42 @@ def url(osmem_base):
 
 
 def make_leg(url, **settings):
-    leg = EngineKeywordSettings.model_validate(choose(url, **settings))
+    """Return a leg of words alone on the server."""
+    os.environ["OPENSEARCH_URL"] = url
+    leg = EngineKeywordSettings.model_validate(choose(**settings))
     return leg.build(Resources(Cache(default_root())))
 
 
-def choose(url, **settings):
-    """Return the settings of a leg of words alone on the server."""
-    chosen = {"endpoint": url, "retries": QUICK, "timeout_seconds": 1, **settings}
+def choose(**settings):
+    chosen = {"retries": QUICK, "timeout_seconds": 1.0, **settings}
     engine = {"type": "opensearch", "knn": {"method": "none"}, **chosen}
     return {"type": "engine_keyword", "engine": engine}
 
 
 def make_pipeline(url):
     """Return a pipeline of a dense leg and the keyword leg on the server."""
-    config = PipelineConfig.model_validate(
-        {
-            "name": "under-test",
-            "retriever": {
-                "legs": {"meaning": {"type": "dense"}, "words": choose(url)},
-                "fusion": {"type": "rrf"},
-            },
-        }
-    )
-    pipeline = config.build(Resources(Cache(default_root())))
-    assert isinstance(pipeline, Pipeline)
-    return pipeline
+    os.environ["OPENSEARCH_URL"] = url
+    legs = {"meaning": {"type": "dense"}, "words": choose()}
+    retriever = {"legs": legs, "fusion": {"type": "rrf"}}
+    config = PipelineConfig.model_validate({"name": "under-test", "retriever": retriever})
+    return config.build(Resources(Cache(default_root())))
 
 
 def on(path, *replies):
     """Answer requests to `path` with `replies` in their order, the last of them for good."""
-
-    def answer(asked: Asked) -> Reply | None:
-        return replies[min(asked.number, len(replies) - 1)] if path in asked.path else None
-
-    return answer
-
-
-def free_url():
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return lambda asked: (
+        replies[min(asked.number, len(replies) - 1)] if path in asked.path else None
+    )
 
 
 def list_indexes(url):
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
     with closing(connection):
         connection.request("GET", "/_alias")
-        told: dict[str, Any] = json.loads(connection.getresponse().read())
-    return told
+        return json.loads(connection.getresponse().read())
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [429, 503])
 def test_what_passes_is_asked_again_and_counted(url, status):
     with Proxy(url, on("_search", fail(status), fail(status), None)) as proxy:
         leg = make_leg(proxy.url, retries={"attempts": 3, "pause": 0.1})
@@ -136,15 +117,15 @@ def test_a_slow_answer_is_asked_for_again(url):
     [
         (fail(503, "too_busy", "come\nback"), 3, "answered 503: too_busy: come back (3 tries)"),
         (fail(500, "null_pointer", "null"), 1, "answered 500: null_pointer: null"),
-        (GARBAGE, 1, "answered no JSON: Unknown mimetype"),
-        (Reply("{garbage"), 1, "answered no JSON: {garbage"),
-        (Reply("plain", mimetype="text/plain"), 1, "answered no JSON object: plain"),
+        (GARBAGE, 1, "answered what no OpenSearch answers"),
+        (Reply("{garbage"), 1, "answered what no OpenSearch answers"),
+        (Reply("plain", mimetype="text/plain"), 1, "answered what no OpenSearch answers"),
         (Reply(GARBAGE.body, 500, mimetype="text/html"), 1, "answered 500: <html>garbage"),
         (Reply(ANSWERS["unauthorised"]["answer"], 401), 1,
-         "does not know who asks (401); set $OPENSEARCH_USERNAME and $OPENSEARCH_PASSWORD, or "
-         "$OPENSEARCH_API_KEY"),
+         "refuses the key (401); set OPENSEARCH_USERNAME and OPENSEARCH_PASSWORD, or "
+         "OPENSEARCH_API_KEY"),
         (Reply(ANSWERS["forbidden"]["answer"], 403), 1,
-         "the user may not do this (403): security_exception: no permissions for"),
+         "refuses the key (403: security_exception: no permissions for"),
     ],
 )  # fmt: skip
 def test_what_does_not_pass_is_told_in_one_line(url, reply, tries, problem):
@@ -158,7 +139,7 @@ def test_what_does_not_pass_is_told_in_one_line(url, reply, tries, problem):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("reply", [fail(503), fail(500), GARBAGE, Reply({"took": 1})])
+@pytest.mark.parametrize("reply", [fail(503), fail(500), GARBAGE])
 def test_a_pipeline_does_without_the_leg(url, reply):
     with (
         Proxy(url, on("_search", None, reply, None)) as proxy,
@@ -183,51 +164,19 @@ def test_a_pipeline_does_without_the_leg(url, reply):
 
 
 def test_a_server_that_is_down_at_the_start():
-    with closing(make_pipeline(free_url())) as pipeline:
+    with closing(make_pipeline(f"http://127.0.0.1:{find_free_port()}")) as pipeline:
         pipeline.index(DOCUMENTS)
         (line,) = pipeline.search("ferry", 2).degraded
     assert line.startswith("the keyword leg words cannot be built: opensearch at http://127")
-    assert line.endswith(": cannot be reached: Connection refused; searched without it")
+    assert ": cannot be reached: Connection refused (3 tries); searched without it" in line
 
 
-def test_a_server_that_dies_in_mid_run():
-    with (
-        osmem.OsmemServer.start(japanese=False) as server,
-        closing(make_pipeline(server.url)) as pipeline,
-    ):
-        pipeline.index(DOCUMENTS)
-        assert pipeline.search("ferry", 2).degraded == ()
-        server.process.kill()
-        server.process.wait()
-        ranking = pipeline.search("ferry", 2)
-    assert ranking.hits
-    assert len(ranking.degraded) == 1
-    assert "cannot be reached" in ranking.degraded[0]
-
-
-BUILDER = """
-import sys
-from test_opensearch_faults import CORPUS, make_leg
-make_leg(sys.argv[1], timeout_seconds=60).index(CORPUS)
-"""
-
-
-def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url):
-    merging = threading.Event()
-
-    def stall(asked: Asked) -> Reply | None:
-        if "_forcemerge" not in asked.path or merging.is_set():
-            return None
-        merging.set()
-        return Reply({}, seconds=1.0)
-
-    with Proxy(url, stall) as proxy:
-        command = [sys.executable, "-c", BUILDER, proxy.url]
-        with subprocess.Popen(command, env=ENVIRONMENT) as builder:
-            assert merging.wait(30)
-            builder.kill()
-        leg = make_leg(proxy.url)
-        server = OpenSearchSettings(endpoint=url).server()
+def test_an_index_without_its_alias_is_not_taken_for_whole(url):
+    leg = make_leg(url)
+    leg.index(CORPUS)
+    settings = OpenSearchSettings()
+    with closing(OpenSearchStore(settings)) as store, settings.server() as server:
+        store.call("indices.delete_alias", index="assay_*", name="*")
         (left,) = server.list_stored()
         assert left.texts == 0
         assert leg.index(CORPUS).cached == ()
@@ -236,11 +185,9 @@ def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url):
         assert [stored.texts for stored in server.list_stored()] == [5]
 
 
-@pytest.mark.parametrize(
-    "path", ["_bulk", "_refresh", "_forcemerge", "_cluster/health", "_aliases"]
-)
+@pytest.mark.parametrize("path", ["_bulk", "_forcemerge", "_cluster/health", "_aliases"])
 def test_a_failed_building_removes_what_it_began(url, path):
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         return fail(500) if path in asked.path and asked.number == 0 else None
 
     with Proxy(url, answer) as proxy, pytest.raises(AssayError, match="answered 500"):
@@ -248,35 +195,15 @@ def test_a_failed_building_removes_what_it_began(url, path):
     assert list_indexes(url) == {}
 
 
-SOME = Reply({"_shards": {"total": 1, "successful": 0, "failed": 0}, "_all": {"primaries": {}}})
-
-
-def index_and_search(url):
-    leg = make_leg(url)
-    leg.index(CORPUS)
-    leg.search("ferry", 5)
-
-
 def test_an_answer_of_some_shards_is_none(url):
     searched = {"timed_out": False, "hits": {"hits": []}}
     partial = Reply({"_shards": {"total": 2, "successful": 1, "failed": 1}, **searched})
-    replies = {"_stats": SOME, "_search": partial}
-
-    def answer(asked: Asked) -> Reply | None:
-        found = (reply for path, reply in replies.items() if path in asked.path)
-        return next(found, None) if asked.number < 2 else None
-
-    with Proxy(url, answer) as proxy:
+    with Proxy(url, on("_search", partial, partial, None, partial)) as proxy:
         leg = make_leg(proxy.url)
-        assert leg.index(CORPUS).chunks == 5
+        leg.index(CORPUS)
         assert len(leg.search("ferry", 5).candidates) == 5
-    for path, counted in (("_stats", "0 of 1"), ("_search", "1 of 2")):
-        problem = rf"answered for {counted} shards \(3 tries\)$"
-        with (
-            Proxy(url, on(path, replies[path])) as proxy,
-            pytest.raises(AssayError, match=problem),
-        ):
-            index_and_search(proxy.url)
+        with pytest.raises(AssayError, match=r"503: answered for 1 of 2 shards \(3 tries\)$"):
+            leg.search("ferry", 5)
 
 
 def test_shards_are_awaited_within_a_bound(url):
@@ -293,7 +220,7 @@ def test_shards_are_awaited_within_a_bound(url):
 def test_the_mapping_of_what_is_filled_is_not_touched(url):
     with Proxy(url) as proxy:
         made = make_leg(proxy.url).index(CORPUS)
-        assert not [asked for asked in proxy.asked if "_mapping" in asked.path]
+        assert {asked.method for asked in proxy.asked if "_mapping" in asked.path} == {"GET"}
         found = make_leg(proxy.url).index(CORPUS)
     assert found.cached == ("engine",)
     assert found.seconds == made.seconds
@@ -305,7 +232,7 @@ def test_a_text_that_is_not_indexed_is_named(url):
     items = [{"index": {"_id": "0", "status": 201}},
              {"index": {"_id": "1", "status": 400, "error": failed}}]  # fmt: skip
     with Proxy(url, on("_bulk", Reply({"errors": True, "items": items}))) as proxy:
-        with pytest.raises(AssayError, match=r"1 texts were not indexed, the first, 1, for: map"):
+        with pytest.raises(AssayError, match=r"1 texts are not stored, the first, 1, for: mapper"):
             make_leg(proxy.url).index(CORPUS)
         assert sum("_bulk" in asked.path for asked in proxy.asked) == 1
     assert list_indexes(url) == {}
@@ -324,39 +251,24 @@ def test_texts_turned_down_for_want_of_room_are_sent_again(url):
         Proxy(url, on("_bulk", rejected)) as proxy,
         pytest.raises(AssayError, match=r"queue is full \(3 tries\)"),
     ):
-        make_leg(proxy.url, index_name="other").index(CORPUS)
+        make_leg(proxy.url, bm25={"k1": 2.0}).index(CORPUS)
 
 
 def test_credentials_come_from_the_environment(url, monkeypatch):
-    def ask(**settings: Any) -> str:
+    def ask():
         with Proxy(url) as proxy:
-            make_leg(proxy.url, **settings).index(CORPUS)
+            make_leg(proxy.url).index(CORPUS)
         (told,) = {asked.headers.get("authorization", "") for asked in proxy.asked}
         return told
 
     assert ask() == ""
     monkeypatch.setenv("OPENSEARCH_USERNAME", "reader")
-    with pytest.raises(AssayError, match=r"\$OPENSEARCH_PASSWORD is not set"):
+    with pytest.raises(AssayError, match="OPENSEARCH_PASSWORD is not set, the other of the two"):
         ask()
     monkeypatch.setenv("OPENSEARCH_PASSWORD", "secret")
     assert ask() == "Basic cmVhZGVyOnNlY3JldA=="
-    monkeypatch.setenv("OTHER_KEY", "abc")
-    assert ask(api_key_variable="OTHER_KEY") == "ApiKey abc"
-
-
-def test_the_address_comes_from_the_environment(url, monkeypatch):
-    monkeypatch.delenv("OPENSEARCH_URL", raising=False)
-    engine = {"type": "opensearch", "knn": {"method": "none"}}
-    chosen = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
-    leg = chosen.build(Resources(Cache(default_root())))
-    with pytest.raises(AssayError, match=r"engine opensearch: set OPENSEARCH_URL to the server"):
-        leg.index(CORPUS)
-    monkeypatch.setenv("OPENSEARCH_URL", "http://me:secret@host:9200")
-    with pytest.raises(AssayError, match=r"OPENSEARCH_URL is no address") as caught:
-        leg.index(CORPUS)
-    assert "secret" not in str(caught.value)
-    monkeypatch.setenv("OPENSEARCH_URL", f"{url}/")
-    assert leg.index(CORPUS).chunks == 5
+    monkeypatch.setenv("OPENSEARCH_API_KEY", "abc")
+    assert ask() == "ApiKey abc"
 
 
 @pytest.fixture
@@ -376,10 +288,10 @@ def secure_url(tmp_path):
             self.send_response(500)
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None: ...
+        def log_message(self, *_): ...
 
     class Server(HTTPServer):
-        def handle_error(self, *_: Any) -> None: ...  # who asked refuses the certificate
+        def handle_error(self, *_): ...  # who asked refuses the certificate
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -392,7 +304,7 @@ def secure_url(tmp_path):
 
 
 def test_certificates(secure_url, tmp_path):
-    def ask(**settings: Any) -> str:
+    def ask(**settings):
         with pytest.raises(AssayError) as caught:
             make_leg(secure_url, **settings).index(CORPUS)
         assert "\n" not in str(caught.value)
@@ -404,44 +316,3 @@ def test_certificates(secure_url, tmp_path):
     assert "answered 500" in ask(ca_certs=str(tmp_path / "certificate.pem"))
     assert "answered 500" in ask(verify_certs=False)
     assert "ca_certs: " in ask(ca_certs=str(tmp_path / "none.pem"))
-
-
-def test_the_missing_extra_is_told(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(AssayError, match=r"needs the extra `opensearch`: make extra NAME=o"):
-        make_leg("http://127.0.0.1:1").index(CORPUS)
-
-
-def test_faults_are_not_printed(url):
-    code = (
-        "from test_opensearch_faults import CORPUS, make_leg\n"
-        "try:\n make_leg('http://127.0.0.1:1').index(CORPUS)\n"
-        "except Exception as error:\n print(type(error).__name__)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("AssayError\n", "")
-
-
-class Constant(Encoder):
-    identity = "constant"
-
-    def encode_passages(self, texts: Any) -> Vectors:
-        return np.tile(self.encode_query(""), (len(texts), 1))
-
-    def encode_query(self, text: str) -> Vectors:
-        return np.array([1.0, 0.0], np.float32)
-
-
-def test_retries_of_the_engine_are_counted_too(url, tmp_path):
-    resources = Resources(Cache(tmp_path))
-    with Proxy(url, on("_search", fail(429), None)) as proxy:
-        settings = {"endpoint": proxy.url, "retries": QUICK}
-        engine = OpenSearchSettings.model_validate(settings).build(resources)
-        leg = EngineKeywordLeg(engine, CachingEncoder(Constant(), "constant", resources))
-        leg.index(CORPUS)
-        result = leg.search("ferry", 5)
-    assert result.counts == {"retries": 1}
-    assert result.waited > 0
-    leg.close()

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from assay.eval.studies.stores.parity.running import judge
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.opensearch.client import OpenSearchClient
-from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.engines.opensearch.server import find_lack
 from assay.retrievers.engines.parity.parity import Observation
+from assay.retrievers.engines.stores.opensearch import OpenSearchSettings, OpenSearchStore
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -36,8 +35,7 @@ ENGINES: dict[str, dict[str, Any]] = {
     "min_max geometric": normalise(combination="geometric_mean", weights=WEIGHTS),
     "l2 harmonic": normalise(normalisation="l2", combination="harmonic_mean"),
     "z_score": normalise(normalisation="z_score"),
-    "inner product": {"knn": {"space": "innerproduct"}, **normalise(normalisation="l2")},
-    "distance": {"knn": {"space": "l2"}, **normalise(normalisation="l2")},
+    "l2": normalise(normalisation="l2"),
     "shallow": {"depth": {"dense": 20, "keyword": 20}},
     "hnsw": {"knn": HNSW},
     "hnsw of faiss": {"knn": {**HNSW, "engine": "faiss", "ef_search": 50}},
@@ -59,9 +57,14 @@ def clean():
 def settings(request):
     """The settings of each engine that the server can be."""
     chosen = OpenSearchSettings.model_validate(ENGINES[request.param])
-    with closing(OpenSearchClient(chosen)) as client:
-        if lack := find_lack(client, chosen.features):
-            pytest.skip(lack)
+    try:
+        with closing(OpenSearchStore(chosen)) as store:
+            lacks = (feature.find_lack(store.version) for feature in chosen.features)
+            lack = next(filter(None, lacks), "")
+    except AssayError as error:
+        lack = str(error)
+    if "needs" in lack:
+        pytest.skip(lack)
     return chosen
 
 

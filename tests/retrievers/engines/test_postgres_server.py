@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from tools.extras import skip_without
 from tools.postgres_servers import (
     connect,
     describe,
+    index_alone,
     list_servers,
     make,
     read_postmaster,
@@ -23,9 +23,9 @@ from tools.postgres_servers import (
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
-from assay.retrievers.engines.postgres.embedded import EmbeddedServer
-from assay.retrievers.engines.postgres.engine import PostgresSettings
-from assay.retrievers.engines.servers.servers import name_index
+from assay.retrievers.engines.servers.collections import name_index
+from assay.retrievers.engines.servers.embedded_postgres import EmbeddedServer
+from assay.retrievers.engines.stores.postgres import PostgresSettings, PostgresStore
 from assay.retrievers.services.retries import count_retries
 
 skip_without("psycopg", "postgres")
@@ -82,7 +82,7 @@ def test_a_server_that_goes_for_good_is_told(tmp_path, monkeypatch):
     assert cost.retries == 1
     assert "\n" not in str(caught.value)
     assert re.match(
-        r"postgres: postgresql://.*: cannot be reached: .*allowed in POSTGRES_URL",
+        r"postgres at postgresql://.*: cannot be reached: .*allowed in POSTGRES_URL",
         str(caught.value),
     )
 
@@ -99,7 +99,7 @@ def test_a_server_that_goes_for_good_is_told(tmp_path, monkeypatch):
 )
 def test_an_address_that_leads_nowhere_is_told_without_secrets(tmp_path, monkeypatch, url, told):
     monkeypatch.setenv("POSTGRES_URL", url)
-    with pytest.raises(AssayError, match=r"^postgres: ") as caught:
+    with pytest.raises(AssayError, match="postgres") as caught:
         index(make(tmp_path, retries={"attempts": 1}))
     assert told in str(caught.value)
     assert SECRET not in str(caught.value)
@@ -148,38 +148,34 @@ def test_what_the_server_refuses_is_told(embedded_postgres, tmp_path, monkeypatc
 
 
 def test_a_slow_search_is_given_up(postgres_root, embedded_postgres):
-    with closing(make(postgres_root, timeout=0.2)) as engine:
+    with closing(make(postgres_root, timeout_seconds=0.2)) as engine:
         index(engine)
         with connect(embedded_postgres) as connection, connection.transaction():
-            connection.execute(f"LOCK TABLE {engine._opened} IN ACCESS EXCLUSIVE MODE")
-            with pytest.raises(AssayError, match=r"took longer than 0.2 s; the setting `timeout`"):
+            connection.execute(f"LOCK TABLE {engine._opened.name} IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(AssayError, match=r"no answer within 0.2 s \(3 tries\)"):
                 engine.keyword("ferry", 5)
         assert engine.keyword("ferry", 5)
 
 
-BUILD = """
-    import sys
-    from pathlib import Path
-    sys.path.insert(0, {here!r})
-    from tools import postgres_servers as t
-    from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
-    engine = t.make(Path(sys.argv[1]), index={{"type": "hnsw", "m": 60, "ef_construction": 900}})
-    engine.index([f"text {{at}}" for at in range(1500)], t.vectors(1500), "slow")
-    print("whole")
-"""
+def test_what_a_killed_builder_left_is_not_taken_for_whole(
+    postgres_root, embedded_postgres, monkeypatch
+):
+    def kill(self, name):
+        raise KeyboardInterrupt
 
-
-def test_a_builder_that_is_killed_leaves_nothing(postgres_root, embedded_postgres):
-    tables = "SELECT count(*) FROM pg_class WHERE relname LIKE 'assay%' OR relname = 'staging'"
-    building = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX ON % USING hnsw%'"
-    with connect(embedded_postgres) as connection:
-        before = connection.execute(tables).fetchone()
-        process = run_python(BUILD.format(here=str(Path(__file__).parents[2])), postgres_root)
-        wait_until(lambda: connection.execute(building).fetchone())
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.communicate()[0] == ""
-        wait_until(lambda: not connection.execute(building).fetchone())
-        assert connection.execute(tables).fetchone() == before
+    monkeypatch.setenv("ASSAY_CACHE", str(postgres_root))
+    with monkeypatch.context() as patch, closing(make(postgres_root)) as engine:
+        patch.setattr(PostgresStore, "finish", kill)
+        patch.setattr(PostgresStore, "remove", kill)  # nor has it time for this
+        with pytest.raises(KeyboardInterrupt):
+            index_alone(engine, ["half of", "a table"])
+    with closing(make(postgres_root)) as engine:
+        assert index_alone(engine, ["half of", "a table"]).cached == ()
+        with PostgresSettings(type="postgres").server() as server:
+            (left,) = [stored for stored in server.list_stored() if not stored.texts]
+            assert left.name.startswith(engine.metadata()["index"])
+            server.drop(left.name)
+            assert all(stored.texts for stored in server.list_stored())
 
 
 SHARE = """
@@ -236,9 +232,3 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "postgres").write_text("no folder")
     with pytest.raises(AssayError, match=r"^postgres: .*/postgres/18: Not a directory$"):
         index(make(tmp_path))
-
-
-def test_the_extra_that_is_missing_is_told(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(AssayError, match=r"needs the extra `postgres`: "):
-        make(tmp_path)

@@ -12,9 +12,8 @@ from doubles.redis import PASSWORD, RedisDouble, Said
 
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, encode, index, search_fully
-from assay.retrievers.engines.redis.engine import RedisSettings
-from assay.retrievers.engines.redis.settings import WeightedScores
-from assay.retrievers.engines.servers import service_collections
+from assay.retrievers.engines.servers import collections as service_collections
+from assay.retrievers.engines.stores.redis import RedisSettings, WeightedScores
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

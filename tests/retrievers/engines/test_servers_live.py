@@ -11,13 +11,13 @@ from pydantic import TypeAdapter
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import index
-from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from assay.retrievers.engines.milvus.engine import MilvusSettings
-from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.engines.servers.servers import is_index_name
-from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.engines.servers.collections import is_index_name
+from assay.retrievers.engines.stores.elasticsearch import ElasticsearchSettings
+from assay.retrievers.engines.stores.milvus import MilvusSettings
+from assay.retrievers.engines.stores.qdrant import QdrantSettings
+from assay.retrievers.engines.stores.redis import RedisSettings
+from assay.retrievers.engines.stores.weaviate import WeaviateSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 

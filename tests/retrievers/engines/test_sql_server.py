@@ -1,6 +1,5 @@
 """SQL Server by contract: no server was met. Its statements are approved as text."""
 
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
-from assay.retrievers.engines.servers import service_collections
-from assay.retrievers.engines.sql_server import SqlServerSettings, SqlServerStore
+from assay.retrievers.engines.servers import collections as service_collections
+from assay.retrievers.engines.stores.sql_server import SqlServerSettings, SqlServerStore
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -173,12 +172,6 @@ def test_what_the_environment_lacks(variable, value, problem, double, monkeypatc
     assert said.startswith("engine sql-server: ")
     assert problem in said
     assert "pw" not in said
-
-
-def test_a_missing_extra(double, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mssql_python", None)
-    problem = one_line(lambda: index(build(), FEW))
-    assert problem == "engine sql-server: needs the extra `sql-server`: make extra NAME=sql-server"
 
 
 def test_words_are_another_stores(double):

@@ -11,8 +11,8 @@ from tools.extras import skip_without
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
 from assay.retrievers.engines.servers.pool import Pool
-from assay.retrievers.engines.sqlite import engine as sqlite
-from assay.retrievers.engines.sqlite.engine import SqliteSettings
+from assay.retrievers.engines.stores import sqlite
+from assay.retrievers.engines.stores.sqlite import SqliteSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

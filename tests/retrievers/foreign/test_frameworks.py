@@ -193,7 +193,7 @@ def test_the_examples_of_the_docs(
 ) -> None:
     kind = list(PACKAGES)[number]
     pytest.importorskip(PACKAGES[kind], reason=f"needs the extra `{kind}`")
-    page = (Path(__file__).parents[3] / "docs/other_systems.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/retrievers.md").read_text()
     code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
     assert len(code.strip().splitlines()) < 10
     (tmp_path / f"mine_{kind}.py").write_text(code)

@@ -15,7 +15,7 @@ from samples.real_texts import real_texts
 
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
 from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
@@ -165,8 +165,11 @@ def test_refuses_weights_that_the_engine_has_not():
 def test_every_language_builds(tmp_path):
     from typing import get_args
 
-    from assay.retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
-    from assay.retrievers.engines.qdrant.shard import make_embedder
+    from assay.retrievers.engines.stores.qdrant_edge import (
+        Language,
+        QdrantBm25Settings,
+        make_embedder,
+    )
 
     for language in get_args(Language):
         embedder = make_embedder(QdrantBm25Settings(language=language))

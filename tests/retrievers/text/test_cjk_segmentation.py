@@ -213,7 +213,7 @@ def test_a_leg_says_it_each_time(weights, tmp_path):
 
 @pytest.mark.parametrize("language", ["chinese", "japanese", "korean", "thai"])
 def test_notices_are_found(language, tmp_path):
-    """The figures of docs/languages.md, with bigrams."""
+    """The figures of docs/pipelines.md, with bigrams."""
     collection = load(f"town_notices:{language}")
     chunks = [
         Chunk(document.id, document.id, 0, len(document.text), document.text)

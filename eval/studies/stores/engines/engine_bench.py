@@ -10,6 +10,7 @@ from typing import Any
 from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
+from assay.eval.configs.engine_settings import ConfiguredEngine
 from assay.eval.configs.locations import default_dataset
 from assay.eval.report.formats import count
 from assay.eval.runs import environment
@@ -20,7 +21,6 @@ from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.scoring.join import RetrievedChunk, join
 from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
-from assay.eval.studies.stores.recall.subjects import Searcher, Subject
 from assay.retrievers.base import AssayError, Chunk, Progress
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
@@ -147,11 +147,16 @@ class Bench:
         return measures.score(names, joined, gold)
 
     def describe(
-        self, kind: str, name: str, subject: Subject, facts: Mapping[str, Any], command: str
+        self,
+        kind: str,
+        name: str,
+        configured: ConfiguredEngine,
+        facts: Mapping[str, Any],
+        command: str,
     ) -> dict[str, Any]:
         """Return the fields of an `EngineFinding`, which gets an id of its kind.
 
-        `name` is the engine's, `subject` as what it was configured, `facts` its metadata.
+        `name` is the engine's, `facts` its metadata.
         """
         now = datetime.now(UTC)
         place = self.collection.name.replace(":", ".").replace("/", ".")
@@ -163,7 +168,7 @@ class Bench:
             "sampled": self.sampled,
             "created": now.isoformat(timespec="seconds"),
             "encoder": self.encoder,
-            "settings": subject.settings.model_dump(mode="json"),
+            "settings": configured.settings.model_dump(mode="json"),
             "facts": dict(facts),
             "environment": environment.describe(),
             "command": command,
@@ -206,7 +211,7 @@ def open_bench(dataset: str, limit: int | None, resources: Resources) -> Bench:
     )
 
 
-def index_engine(bench: Bench, engine: Searcher) -> IndexCost:
+def index_engine(bench: Bench, engine: Engine) -> IndexCost:
     """Index the bench's texts in an engine and return what that took."""
     report = engine.index(bench.texts, bench.vectors, bench.identity)
     seconds = sum(report.seconds.values())

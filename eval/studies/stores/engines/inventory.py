@@ -17,7 +17,7 @@ from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.engines.copies import list_leftovers, remove_leftover
 from assay.retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
 from assay.retrievers.engines.registry import TYPES
-from assay.retrievers.engines.servers.servers import IndexServer, StoredIndex
+from assay.retrievers.engines.servers.collections import StoredIndex, StoreServer
 from assay.retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
@@ -29,7 +29,7 @@ NATIVE = ("engine", "statement", "client")
 class HasServer(Protocol):
     """The settings of an engine that is a server."""
 
-    def server(self) -> IndexServer:
+    def server(self) -> StoreServer:
         """Return the server."""
         ...
 
@@ -203,7 +203,7 @@ def is_configured(engine: ConfiguredEngine) -> bool:
     return not engine.settings.capabilities.server or is_usable(engine)
 
 
-def open_server(engine: ConfiguredEngine) -> IndexServer:
+def open_server(engine: ConfiguredEngine) -> StoreServer:
     """Return the server of an engine. Raises AssayError."""
     return cast(HasServer, engine.settings).server()
 
@@ -218,8 +218,7 @@ def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None
     if not configured:
         missing = f"{can.address} is not set"
         return None, "", f"{READY}, embedded: {missing}" if can.embedded else missing
-    fields = type(engine.settings).model_fields
-    patience = f"timeout{'_seconds' if 'timeout_seconds' in fields else ''}={ALLOWED_SECONDS}"
+    patience = f"timeout_seconds={ALLOWED_SECONDS}"
     try:
         with open_server(engine.vary("retries.attempts=1", patience)) as server:
             version, stored = server.read_version(), len(server.list_stored())
@@ -228,7 +227,7 @@ def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None
         return False, "", str(error)
 
 
-def _describe_index(type_: str, server: IndexServer, stored: StoredIndex) -> Removable:
+def _describe_index(type_: str, server: StoreServer, stored: StoredIndex) -> Removable:
     detail = f"{stored.texts} texts" if stored.texts else "half-made"
     created = f" of {stored.created}" if stored.created else ""
     return Removable(

@@ -7,8 +7,8 @@ import numpy as np
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.eval.studies.stores.recall.curve import DEPTHS
-from assay.eval.studies.stores.recall.subjects import Searcher
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.recall import measure_shares
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.leg_set import over_fetch
@@ -47,21 +47,21 @@ def draw_passages(size: int, share: float) -> Positions | None:
     return np.sort(np.random.default_rng((SEED, count)).permutation(size)[:count])
 
 
-def search_among(searcher: Searcher, allowed: Positions | None, size: int) -> Search:
+def search_among(engine: Engine, allowed: Positions | None, size: int) -> Search:
     """Return dense search that finds only the passages at `allowed`, of `size`.
 
     One that cannot pass over the others while it searches is asked for more, in growing steps, as a
     pipeline asks it. The filter is handed over with every query.
     """
     if allowed is None:
-        return searcher.dense
+        return engine.dense
 
     def search(vector: Vectors, depth: int) -> Sequence[Scored]:
-        restricted = searcher.restrict(allowed)
+        restricted = engine.restrict(allowed)
         if restricted is not None:
             return restricted.dense(vector, depth)
         known = frozenset(allowed.tolist())
-        return over_fetch(lambda step: searcher.dense(vector, step), known, depth, size)[0]
+        return over_fetch(lambda step: engine.dense(vector, step), known, depth, size)[0]
 
     return search
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from assay.eval.collections.collection import Query
+from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.running.search_space import describe, parse_axis
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import Estimate
@@ -28,15 +29,8 @@ from assay.eval.studies.stores.recall.filters import (
     parse_shares,
     search_among,
 )
-from assay.eval.studies.stores.recall.subjects import (
-    Searcher,
-    Subject,
-    explain_exactness,
-    find_exact,
-    make_approximate,
-    read_subject,
-)
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.settings import Resources
 
@@ -49,7 +43,7 @@ class Variant:
 
     value: Any
     label: str
-    configured: Subject
+    configured: ConfiguredEngine
 
 
 class Case(NamedTuple):
@@ -70,7 +64,7 @@ def measure_recall(
     limit: int | None,
     resources: Resources,
 ) -> Curve:
-    """Measure the dense search of an engine, or of `dense`, along `axis`, `filters` or both.
+    """Measure the dense search of an engine along `axis`, `filters` or both.
 
     `axis` is `key=v1,v2,…`, `filters` are shares as `.5,.1`. `words` are a collection, if not the
     default one, and settings. Raises AssayError before any work starts where one of these is wrong.
@@ -78,7 +72,7 @@ def measure_recall(
     if axis is None and filters is None:
         raise AssayError("give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both")
     collection, overrides = read_words(words)
-    configured = read_subject(engine, overrides)
+    configured = read_engine(engine, overrides)
     shares = parse_shares(filters) if filters is not None else []
     key, values = parse_axis(axis) if axis is not None else ("", [])
     variants = list_variants(configured, key, values)
@@ -89,13 +83,16 @@ def measure_recall(
     return run_sweep(bench, key, variants, command, resources, shares)
 
 
-def list_variants(subject: Subject, key: str = "", values: Sequence[Any] = ()) -> list[Variant]:
-    """Return the subject with each value of `key`, and last its exact search where it has that.
+def list_variants(
+    engine: ConfiguredEngine, key: str = "", values: Sequence[Any] = ()
+) -> list[Variant]:
+    """Return the engine with each value of `key`, and last its exact search where it has that.
 
-    Without a key it is the subject told not to search exactly, left out where that cannot be told.
+    Without a key it is the engine told not to search exactly, left out where that cannot be told.
     Raises AssayError where a value is none of the setting's, or there is no dense search.
     """
-    varied, exact = make_approximate(subject), find_exact(subject)
+    varied = make_approximate(engine)
+    exact = read_engine(engine.type) if engine.settings.capabilities.exact else None
     variants = []
     for value in values:
         text = describe(value)
@@ -105,6 +102,20 @@ def list_variants(subject: Subject, key: str = "", values: Sequence[Any] = ()) -
     if exact is not None:
         variants.append(Variant(None, EXACT, exact))
     return variants
+
+
+def make_approximate(engine: ConfiguredEngine) -> ConfiguredEngine:
+    """Return an engine told not to search exactly.
+
+    Raises AssayError where it has no dense search.
+    """
+    can = engine.settings.capabilities
+    if "dense" not in can.lists:
+        raise AssayError(f"engine {engine.type}: {can.describe_lack(engine.type, 'dense')}")
+    told = any(override.partition("=")[0] == "exact" for override in engine.overrides)
+    if "exact" in type(engine.settings).model_fields and not told:
+        return engine.vary("exact=false")
+    return engine
 
 
 def run_sweep(
@@ -146,10 +157,20 @@ def run_sweep(
     )
 
 
-def _check(variants: Sequence[Variant], engines: Sequence[Searcher], key: str) -> None:
+def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> None:
+    """Raise AssayError where some value of `key` leaves search exact."""
     for variant, engine in zip(variants, engines, strict=True):
         if variant.value is not None and engine.metadata().get("exact"):
-            raise AssayError(explain_exactness(variant.configured, key))
+            configured = variant.configured
+            can = configured.settings.capabilities.approximate
+            indexes = (
+                f"set one of its approximate indexes: {', '.join(can)}"
+                if can
+                else "it has no approximate index"
+            )
+            raise AssayError(
+                f"engine {configured.type}: searches exactly whatever {key} is; {indexes}"
+            )
 
 
 def _measure(bench: Bench, cases: Sequence[Case], resources: Resources) -> Iterator[Point]:

@@ -32,8 +32,7 @@ def find(asked: RecallOptions, lab: Lab) -> Curve:
     """Measure recall and speed of ENGINE's approximate dense search, by a setting or by filters.
 
     KEY is a setting of the engine's approximate index, as in --sweep ef=8,16,32,64,128, or
-    index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. ENGINE may also be
-    the leg `dense`, as in --sweep quantisation=int8,binary or dimensions=64,128. For each value:
+    index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. For each value:
     recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
     p95, with those of exact search beside them.
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.eval.cli.main import assay
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.living import sync as syncing
 from assay.eval.collections.living.findings import Status

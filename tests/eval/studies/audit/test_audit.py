@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from assay import audit
 from assay.eval.cli.main import assay
 from assay.eval.studies.audit.arithmetic import find_needed, limit_sd, list_sign_tests
-from assay.retrievers.base import AssayError
 
 
 @given(st.integers(3, 400), st.floats(-0.3, 0.3), st.floats(0.01, 0.5))
@@ -97,11 +96,6 @@ def test_what_cannot_be_is_one_line(options, line):
     done = CliRunner().invoke(assay, ["audit", *options.split()])
     assert done.exit_code != 0
     assert line in (done.output if done.exit_code == 2 else str(done.exception))
-
-
-def test_python_refuses_what_the_command_line_refuses():
-    with pytest.raises(AssayError, match="base"):
-        audit(250, 71, 74)
 
 
 def test_the_command_line_says_the_same(tmp_path, monkeypatch):

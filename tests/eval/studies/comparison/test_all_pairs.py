@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
-from assay.eval.cli.report import _compare_again, print_comparison
+from assay.eval.cli.demo import print_comparison
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.differences import Contrast, judge_family
@@ -166,14 +166,6 @@ def test_every_form_holds_the_same_pairs(compared, tmp_path):
     view = make_view(compared)
     assert [cell.tone for cell in view.ranking[2].cells] == ["better", "better", ""]
     assert [cell.difference[:1] for cell in view.ranking[0].cells] == ["", "−", "−"]
-
-
-@pytest.mark.usefixtures("quiet")
-def test_the_report_is_made_again_from_its_files(compared, folder):
-    page = write(compared, folder)
-    before = page.read_bytes()
-    assert write(_compare_again(page.parent), folder) == page
-    assert page.read_bytes() == before
 
 
 def test_the_terminal_fits_80_columns(compared, monkeypatch, capsys):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.eval.api import compare, run
-from assay.eval.cli.report import print_comparison
+from assay.eval.cli.demo import print_comparison
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import summarise

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Status
 from tools.own_cache import make_cache
 
 from assay.eval.cli.contexts import contexts
@@ -112,16 +112,6 @@ def test_a_beir_collection_gets_a_row_a_passage(server, tmp_path):
     assert pairs["A\nAlpha one."] == "Alpha one. Beta two. "
 
 
-def test_a_card_that_does_not_name_them_is_told_how_to(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    output = tmp_path / "elsewhere.jsonl"
-    last = call(folder, "--output", str(output)).stdout.splitlines()[-1]
-    assert f"`contexts: {output}` in {folder / 'dataset.yaml'}" in last
-    last = call(folder).stdout.splitlines()[-1]
-    assert f"`contexts: contexts.jsonl` in {folder / 'dataset.yaml'}" in last
-    assert len(server.calls) == 4
-
-
 def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     folder = make_beir(tmp_path / "abc")
     place = folder / "contexts.jsonl"
@@ -132,31 +122,6 @@ def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     assert call(folder, "--output", str(place)).exception is None
     assert "About" in place.read_text()
     assert call(folder).exception is None  # the same content
-
-
-def test_one_json_object(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-
-    def react(asked: Call) -> Reaction:
-        refused = asked.pair[1].startswith("# Zoning")
-        return Say("", "refusal") if refused else None
-
-    server.react = react
-    result = call(folder, "--json", "--prices", PRICES)
-    found = json.loads(result.stdout)
-    assert found["complete"]
-    assert found["contexts"] == 3
-    assert found["without"][0]["reason"].startswith("refused")
-    assert found["run"]["calls"] == 4
-    assert found["run"]["usage"]["output"] == 40
-    assert found["run"]["usd"] > 0
-    assert found["output"] == str(folder / "contexts.jsonl")
-    rows = (folder / "contexts.jsonl").read_text().splitlines()
-    assert len(rows) == 3
-    assert (
-        "without one: 1 chunks (refused: refused)"
-        in call(folder, "--output", str(folder / "c.jsonl")).stdout
-    )
 
 
 def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
@@ -239,10 +204,3 @@ def assay_config(tmp_path):
         return path
 
     return write
-
-
-def test_the_config_decides_the_chunks(server, tmp_path, assay_config):
-    folder = make_native(tmp_path / "law")
-    config = assay_config("documents: {chunker: {type: document}}")
-    assert call(folder, "--config", str(config)).exception is None
-    assert len(server.calls) == 2

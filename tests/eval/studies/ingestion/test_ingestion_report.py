@@ -1,7 +1,6 @@
 """The figures of an ingestion and its report."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -15,7 +14,6 @@ from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.ingestion.report import report, times, tokens, warnings
 from assay.eval.studies.ingestion.result import IngestionResult
-from assay.eval.studies.ingestion.study import list_metrics
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
 
@@ -81,18 +79,6 @@ def test_sizes_are_told_of_each_document_and_of_all():
     assert small.on_target is None
     assert "Chunks of 800 to 1,500 tokens" not in dict(tokens(small))
     assert make_ingestion(make_document(tokens=())).figures()["tokens"]["average"] == 0
-
-
-def test_figures_of_two_documents():
-    other = make_document("b.md", bytes=50, encoding="utf-8", words=500, tokens=(20,), unread=0)
-    figures = make_ingestion(make_document(), other).figures()
-    assert (figures["documents"], figures["pages"], figures["chunks"]) == (2, 3.0, 4)
-    assert figures["tokens"]["p50"] == 200
-    assert figures["tokens"]["max"] == 900
-    assert list(figures["ranges"].values()) == [2, 1, 1, 0, 0]
-    assert (figures["unread"], figures["integrity_failures"]) == (1, 0)
-    assert figures["references"] == {"found": 8, "resolved": 4}
-    assert figures["decisions"] == {"absorbed": 4}
 
 
 def test_time_is_without_contexts_and_with_or_without_embedding():
@@ -199,19 +185,6 @@ def _print(table, i):
     return tuple(column.print(table.rows[i])[0] for column in table.columns)
 
 
-def test_a_document_is_shown_as_it_was_taken_in():
-    torn = make_document(
-        "torn.md", intact=False, oversize=2, combined=1, encoding="cp1252", note="frontmatter: odd"
-    )
-    table = report(make_ingestion(make_document(seconds={}), torn)).tables["documents"]
-    assert _print(table, 0) == (
-        "torn.md", "PDF", "1 kB", "1,000", "3", "1,300", "1", "0", "100", "433", "900",
-        "1 · 1 · 1 · 0 · 0", "15.0 s",
-        "cannot be rebuilt, 2 oversize, read as cp1252, frontmatter: odd",
-    )  # fmt: skip
-    assert _print(table, 1)[-2:] == ("–", "unchanged")
-
-
 def test_what_python_is_given_has_a_row_a_document():
     made = make_ingestion(make_document(combined=2), make_document("b.md", tokens=(20,)))
     result = IngestionResult(made, report(made))
@@ -219,16 +192,6 @@ def test_what_python_is_given_has_a_row_a_document():
     first = result.documents.loc["a.pdf.md"]
     assert list(first[["chunks", "tokens", "combined", "resolved"]]) == [3, 1300, 2, 2]
     assert "nothing was lost" in repr(result)
-
-
-def test_metrics_are_numbers_under_names_mlflow_takes():
-    found = list_metrics(make_ingestion(make_document()))
-    assert found["ingest/chunks"] == 3
-    assert found["ingest/tokens.p95"] > 0
-    assert found["ingest/seconds_per_100_pages.with_embedding"] == 850
-    assert all(isinstance(value, (int, float)) for value in found.values())
-    unknown = list_metrics(make_ingestion(replace(make_document(), seconds={})))
-    assert "ingest/seconds_per_100_pages.with_embedding" not in unknown
 
 
 def test_a_run_tells_of_the_chunks_it_searched(tmp_path):

@@ -14,7 +14,7 @@ from samples.judged_guide import (
 )
 
 from assay.eval.collections.authoring import worksheet
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.loading import load
 from assay.eval.studies.judging.export import find_grade_file

@@ -17,8 +17,7 @@ from samples.judged_guide import (
 )
 
 from assay.eval.collections.authoring.worksheet import Pair
-from assay.eval.collections.card_files import read_card
-from assay.eval.collections.catalog import find_card
+from assay.eval.collections.catalog import find_card, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError

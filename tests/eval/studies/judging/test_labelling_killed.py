@@ -8,7 +8,7 @@ from typing import Any
 from samples.judged_guide import call, pair, read_grades, write_table
 
 from assay.eval.cli.main import main
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
 
 

@@ -6,7 +6,6 @@ import pytest
 from samples.published import read_facts, write_file
 from tools.processes import ROOT
 
-from assay.eval.report.blocks import print_cell
 from assay.eval.report.renderers.markdown import render
 from assay.eval.studies.reproduction.analysis import judge
 from assay.eval.studies.reproduction.report import report
@@ -54,12 +53,6 @@ def test_a_broken_file_is_one_line(tmp_path, before, after, message):
 def test_the_ends_of_the_tolerance_are_within(measured, verdict):
     figure = PublishedFigure(system="bm25", value=0.5, source="paper")
     assert judge(measured, figure, Tolerance(ok=0.005, close=0.02)) == verdict
-
-
-def test_differences_have_signs():
-    values = (0.0123, -0.0004, 0.0, None)
-    found = [print_cell(value, "precise difference")[0] for value in values]
-    assert found == ["+0.0123", "−0.0004", "0.0000", "–"]
 
 
 def test_the_page_of_the_project_is_made_of_its_figures_and_of_the_file():

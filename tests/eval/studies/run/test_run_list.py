@@ -1,7 +1,7 @@
-"""`assay runs`: what stored runs there are, which are shown and deleted, and their trends."""
+"""`assay runs`: what stored runs there are, which are shown and deleted."""
 
 import json
-from dataclasses import replace
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +14,6 @@ from assay.eval.runs.summary.exports import MEANS, export
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.run.overview import write_overview
 from assay.eval.studies.run.run_list import list_runs
-from assay.eval.studies.run.trends import list_trends
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 
@@ -93,14 +92,15 @@ def test_runs_are_filtered(options, days, reports):
             r"--config mime: no run .*: mine, other; did you mean mine",
         ),
         (["--collection", "x"], "--collection x: no run .*there are: planned"),
-        (["--since", "2026-3-1"], "--since 2026-3-1: must be a date"),
-        (["--min", "nDCG@10"], r"--min nDCG@10: must be MEASURE=VALUE"),
+        (["--since", "2026-3-1"], "--since': must be a date"),
+        (["--min", "nDCG@10"], r"nDCG@10: must be MEASURE=VALUE"),
         (["--measure", "nDGC@10"], "nDGC@10"),
     ],
 )
 def test_a_wrong_filter_is_told(options, said, reports):
-    with pytest.raises(Exception, match=said):
-        call("list", *options, catch_exceptions=False)
+    done = call("list", *options)
+    assert done.exit_code != 0
+    assert re.search(said, f"{done.output}{done.exception}")
 
 
 def test_the_table_and_one_run(reports):
@@ -153,25 +153,6 @@ def test_nothing_is_deleted_that_is_not_named(reports):
     assert len(listed()) == 3
 
 
-def test_trends_go_over_commits_in_their_order(reports):
-    again = stamp(make_run(reports, "mine", [1, 1, 0]), "2026-03-04T10:00:00+00:00", "b" * 40)
-    export(summarise(again, ["Hit@1", "nDCG@10"]))
-    (trend,) = list_trends(list_runs(reports), "Hit@1")
-    assert (trend.config, trend.collection) == ("mine", "planned")
-    # Of the second commit the last run counts.
-    assert [moment.mean for moment in trend.moments] == pytest.approx([1 / 3, 2 / 3])
-    assert [moment.at for moment in trend.moments] == [0, 100]
-    assert trend.moments[0].height > trend.moments[1].height  # from the top
-
-
-def test_collections_of_one_name_have_trends_of_their_own(reports):
-    rows = [row for row in list_runs(reports) if row.config == "mine"]
-    both = [replace(row, place=place) for row in rows for place in ("a/judged", "b/judged")]
-    trends = list_trends(both, "Hit@1")
-    assert [item.collection for item in trends] == ["planned in a/judged", "planned in b/judged"]
-    assert [len(item.moments) for item in trends] == [2, 2]
-
-
 def test_either_name_orders_the_list(reports):
     assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
     assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()
@@ -186,7 +167,6 @@ def test_runs_that_were_timed_on_a_busy_machine_are_marked(reports):
             manifest = json.loads(path.read_text())
             path.write_text(json.dumps(manifest | {"load": load_ | {"others": others}}))
         assert listed()[0]["load"] == {**load_, "others": others, "disturbed": busy}
-        assert (f"{newest.p50:.2f} busy" in call("list").output) == busy
         assert ("other processes were working" in " ".join(call("list").output.split())) == busy
         assert (
             "other processes used 50 % of the 2 cores" in call("show", newest.id).output

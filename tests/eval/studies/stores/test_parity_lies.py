@@ -20,7 +20,7 @@ from assay.retrievers.engines.formulas import (
     ScaledScores,
 )
 from assay.retrievers.engines.parity.parity import Observation
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

@@ -16,7 +16,6 @@ from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.studies.stores.parity import report as parity
 from assay.eval.studies.stores.recall import report as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
-from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.formulas import ReciprocalRanks
@@ -150,48 +149,8 @@ def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):
         look(cache, wrap=repeat)
 
 
-def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path):
-    pytest.importorskip("chromadb")
-    variants = list_variants(read_engine("chroma"), "ef", [1, 64])
-    assert [item.label for item in variants] == ["ef 1", "ef 64"]
-    curve = run_sweep(make_bench(), "ef", variants, "", Resources(Cache(tmp_path)))
-    assert [point.exact for point in curve.points] == [False, False]
-
-
 def test_a_setting_that_no_approximate_index_heeds_is_refused(cache):
     configured = read_engine("qdrant-edge", ["exact=true"])
     variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
         run_sweep(make_bench(), "ef", variants, "", Resources(Cache(cache)))
-
-
-def test_the_curve_of_the_dense_leg(cache):
-    variants = list_variants(read_subject("dense"), "quantisation", ["int8", "binary"])
-    bench = make_bench()
-    curve = run_sweep(bench, "quantisation", variants, "assay recall …", Resources(Cache(cache)))
-    int8, binary, exact = curve.points
-    assert exact.recall[10].value == exact.recall[100].value == 1
-    assert binary.recall[10].value <= int8.recall[10].value <= 1
-    assert (binary.bytes, exact.bytes) == (
-        -(-bench.vectors.shape[1] // 8) * len(bench.texts),
-        bench.vectors.nbytes,
-    )
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["ef=1"], "dense: ef: allowed here: dimensions, quantisation, rescore"),
-        (["quantisation=int4"], "dense: quantisation: .*int8"),
-        (["rescore=5"], "dense: .*rescore: needs quantisation or dimensions"),
-    ],
-)
-def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides, message):
-    with pytest.raises(AssayError, match=message):
-        read_subject("dense", overrides)
-
-
-def test_exact_search_is_no_value_of_the_curve(cache):
-    variants = list_variants(read_subject("dense"), "quantisation", ["none"])
-    with pytest.raises(AssayError, match="one value of quantisation is exact search"):
-        run_sweep(make_bench(), "quantisation", variants, "", Resources(Cache(cache)))

@@ -9,9 +9,7 @@ import pytest
 
 from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import IndexReport
-from assay.retrievers.engines.azure_cosmos_nosql.engine import UnitedRanks
 from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
-from assay.retrievers.engines.elasticsearch.settings import LinearScores
 from assay.retrievers.engines.formulas import (
     ArctangentScores,
     DeviationScores,
@@ -21,11 +19,13 @@ from assay.retrievers.engines.formulas import (
     ReciprocalRanks,
     ScaledScores,
 )
-from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from assay.retrievers.engines.opensearch.fusion import NormalisedScores
 from assay.retrievers.engines.parity.parity import Observation
-from assay.retrievers.engines.redis.settings import WeightedScores
 from assay.retrievers.engines.registry import ENGINES
+from assay.retrievers.engines.stores.azure_cosmos_nosql import UnitedRanks
+from assay.retrievers.engines.stores.elasticsearch import LinearScores
+from assay.retrievers.engines.stores.mongodb import AveragedScores, SharedRanks
+from assay.retrievers.engines.stores.opensearch_fusion import NormalisedScores
+from assay.retrievers.engines.stores.redis import WeightedScores
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
@@ -39,8 +39,8 @@ FORMULAS: dict[str, Formula] = {
     "deviations": DeviationScores(),
     "arctangent": ArctangentScores(),
     "distance": DistanceAndScore(),
-    "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5), "cosinesimil"),
-    "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3), "l2"),
+    "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5)),
+    "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3)),
     "linear": LinearScores((0.7, 0.3)),
     "shared ranks": SharedRanks(60, (0.7, 0.3)),
     "mean": AveragedScores("none", (0.5, 0.5)),
@@ -48,7 +48,7 @@ FORMULAS: dict[str, Formula] = {
     "mean, scaled": AveragedScores("minMaxScaler", (0.5, 0.5)),
     "united ranks": UnitedRanks(60, (0.7, 0.3)),
     "weighted scores": WeightedScores((0.7, 0.3)),
-    "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "innerproduct"),
+    "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5)),
 }
 # Both lists have texts 1 and 2 side by side, with equal scores.
 TWINS = EngineLists(

@@ -1,11 +1,10 @@
 """Verdicts on fused lists, on cases worked by hand and on lists drawn at random."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.studies.stores.parity.verdicts import compare, conclude
+from assay.eval.studies.stores.parity.verdicts import compare
 from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import (
     DeviationScores,
@@ -74,21 +73,3 @@ def test_equal_scores_may_change_places():
     # At the limit another text may stand that is as good, and no other.
     assert compare([(1, 0.5), (3, 0.4)], fused, 2) == "ties"
     assert compare([(1, 0.5), (4, 0.4)], fused, 2) == "different"
-
-
-def test_a_text_that_is_returned_twice_is_no_tie():
-    assert compare([(1, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5)], 2) == "different"
-    assert compare([(1, 0.5), (2, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5), (3, 0.5)], 3) == "different"
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "verdict"),
-    [
-        ({"a": "identical"}, "identical"),
-        ({"a": "identical", "b": "ties"}, "identical but for ties"),
-        ({"a": "ties", "b": "different"}, "different"),
-        ({}, "identical"),
-    ],
-)
-def test_all_queries_have_one_verdict(verdicts, verdict):
-    assert conclude(verdicts) == verdict

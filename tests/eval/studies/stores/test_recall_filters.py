@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from samples.parity import make_bench
 
 from assay.eval.cli.report_screen import print_report
+from assay.eval.configs.engine_settings import read_engine
 from assay.eval.report.files import write_blocks
 from assay.eval.studies.stores.recall.filters import (
     draw_passages,
@@ -22,7 +23,6 @@ from assay.eval.studies.stores.recall.filters import (
 )
 from assay.eval.studies.stores.recall.report import report
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
-from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError
 from assay.retrievers.fusion.ranking import Positions, Scored, best
 from assay.retrievers.legs.leg_set import over_fetch
@@ -135,7 +135,7 @@ class Circles(HTMLParser):
 
 
 def test_a_setting_and_filters(tmp_path, capsys):
-    variants = list_variants(read_subject("qdrant-edge", ["m=2", "ef_construct=4"]), "ef", [1, 64])
+    variants = list_variants(read_engine("qdrant-edge", ["m=2", "ef_construct=4"]), "ef", [1, 64])
     resources = Resources(Cache(tmp_path / "cache"))
     curve = run_sweep(make_bench(), "ef", variants, "assay recall …", resources, [0.5, 0.2])
     assert [(point.label, point.share) for point in curve.points] == [
@@ -164,22 +164,8 @@ def test_a_setting_and_filters(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "overrides", "labels"),
-    [
-        ("dense", [], ["exact search"]),
-        ("dense", ["quantisation=binary"], ["dense quantisation=binary", "exact search"]),
-        ("qdrant-edge", [], ["qdrant-edge exact=false", "exact search"]),
-        ("sqlite", [], ["exact search"]),
-    ],
+    ("name", "labels"),
+    [("qdrant-edge", ["qdrant-edge exact=false", "exact search"]), ("sqlite", ["exact search"])],
 )
-def test_filters_alone(tmp_path, name, overrides, labels):
-    variants = list_variants(read_subject(name, overrides))
-    assert [variant.label for variant in variants] == labels
-    if name != "dense":
-        return
-    curve = run_sweep(make_bench(), "", variants, "", Resources(Cache(tmp_path)), [0.5])
-    assert curve.axes == "filter"
-    *_, whole, some = curve.points
-    assert whole.recall[10].value == some.recall[10].value == 1
-    for table in report(curve).tables.values():
-        assert [table.columns[0].read(point) for point in table.rows] == labels
+def test_filters_alone(name, labels):
+    assert [variant.label for variant in list_variants(read_engine(name))] == labels

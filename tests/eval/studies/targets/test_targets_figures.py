@@ -16,8 +16,6 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.estimates import (
     RESAMPLES,
     SEED,
-    estimate_mean,
-    estimate_mean_ratio,
     estimate_share,
 )
 from assay.eval.studies.targets.first_results import Documents, Duplicates, Similarity
@@ -102,21 +100,6 @@ def test_change_of_the_failure_rate(runs):
     assert found.estimate.low < -0.5 < found.estimate.high <= 0
 
 
-def test_change_that_is_not_relative(runs):
-    wanted = make(Change, base="base", measure="Hit@1", relative=False)
-    found = find(wanted, *runs)
-    differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
-    assert found.estimate == estimate_mean(differences)
-    assert found.unit == "difference"
-
-
-def test_change_of_one_type_of_query(runs):
-    found = find(make(Change, base="base", measure="Recall@1", query_types=["odd"]), *runs)
-    old, new = ([i == 1 for i in ranks[1::2]] for ranks in (BASE, OTHER))
-    assert found.estimate.n == 20
-    assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
-
-
 def test_nothing_is_a_share_of_zero(tmp_path):
     base = make_run(tmp_path, "base", [0] * 10)
     other = make_run(tmp_path, "other", [1] * 10)
@@ -142,11 +125,6 @@ def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path):
     assert found.low == pytest.approx(scipy.stats.binomtest(4, 4).proportion_ci(method="exact").low)
     exact = find(make(Score, measure="Hit@1", census=True), run).estimate
     assert (exact.low, exact.high) == (1.0, 1.0)
-
-
-def test_other_scores_have_the_interval_of_their_mean(runs):
-    found = find(make(Score, measure="MRR@10"), runs[0]).estimate
-    assert found == estimate_mean([1 / i if i else 0 for i in BASE])
 
 
 def test_a_type_that_no_query_has_is_refused(runs):
@@ -266,12 +244,6 @@ def show(run, texts):
         hits = tuple(replace(hit, chunk=replace(hit.chunk, text=text)) for hit, text in shown)
         rankings[query] = Ranking(hits, ranking.trace)
     return replace(run, rankings=rankings)
-
-
-def test_ratio_of_means_of_a_base_that_is_sometimes_zero():
-    assert estimate_mean_ratio([1.0, 2.0], [2.0, 4.0]).value == pytest.approx(2)
-    assert estimate_mean_ratio([0.0, 0.0], [0.0, 0.0]).value == 1
-    assert not np.isfinite(estimate_mean_ratio([0.0, 0.0, 0.0, 1.0], [1.0] * 4).high)
 
 
 def test_what_became_of_the_answers_that_are_missing(runs):

@@ -8,10 +8,9 @@ from pydantic import TypeAdapter
 from tools.processes import ROOT
 
 from assay.eval.report.renderers import markdown, page
-from assay.eval.report.result import StudyResult
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.targets.limits import Limits
-from assay.eval.studies.targets.report import list_metrics, report
+from assay.eval.studies.targets.report import report
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
 from assay.eval.studies.targets.settings import load_settings
 
@@ -138,21 +137,6 @@ def test_links_of_remarks_lead_where_they_did_and_run_nothing(results):
     assert "| [two](https://c.org/d) |" in text
     assert 'href="a.md#b"' in html
     assert 'href="javascript' not in html
-
-
-def test_what_python_is_given_has_a_row_a_measurement(results):
-    found = StudyResult(results, report(results))
-    frame = found.tables["targets"]
-    assert list(frame.index) == ["SC-003", "SC-003", "V3-budget"]
-    assert list(frame["found_low"])[:2] == [0.056, 0.1]
-    assert found.verdict == "1 missed: SC-003\n1 not measurable yet: V3-budget"
-
-
-def test_metrics_of_mlflow(results):
-    found = dict(list_metrics(results))
-    assert found["target/SC-003 MRR"] == 0.113
-    assert found["target/SC-003 Hit_at_1.high"] == 0.3
-    assert (found["targets/missed"], found["targets/met"]) == (1, 0)
 
 
 def test_the_stored_results_are_of_the_targets_there_are():

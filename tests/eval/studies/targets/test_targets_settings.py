@@ -87,11 +87,6 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert message in refuse(tmp_path, old, new)
 
 
-def test_two_measurements_need_two_labels(tmp_path):
-    twice = f"- {MEASURED}\n      - {MEASURED}"
-    assert "the label '' stands twice" in refuse(tmp_path, f"- {MEASURED}", twice)
-
-
 def test_an_override_that_does_not_fit_is_refused(tmp_path):
     named = (
         "pipelines: {mine: {config: bm25.yaml, overrides: [retriever.legs.keyword.k9=1]}}\ntargets:"

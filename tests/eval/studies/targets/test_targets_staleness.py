@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from samples.planned_runs import make_collection
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
@@ -91,8 +90,3 @@ def test_a_collection_of_passages_has_no_text_to_edit(collection):
     prescribed = Collection(**{**vars(collection), "documents": (fixed,)})
     with pytest.raises(AssayError, match="prescribes its passages"):
         count_stale(Lines, prescribed, 10)
-
-
-def test_whole_documents_cannot_be_cut_out():
-    with pytest.raises(AssayError, match="no part of a document"):
-        count_stale(Lines, make_collection(2), 10)

@@ -39,19 +39,6 @@ def test_the_whole_interval_decides(limits, low, high, verdict):
 
 
 @pytest.mark.parametrize(
-    ("limits", "count", "verdict"),
-    [
-        (Limits(at_most=0), 0, "met"),
-        (Limits(at_most=0), 1, "missed"),
-        (Limits(less_than=4500), 4500, "missed"),
-        (Limits(at_least=3), 3, "met"),
-    ],
-)
-def test_a_count_is_compared_directly(limits, count, verdict):
-    assert limits.judge(estimate(count, count)) == verdict
-
-
-@pytest.mark.parametrize(
     ("limits", "value", "level"),
     [
         (Limits(at_most=500, alert=600, page=1000), 600, None),
@@ -90,11 +77,6 @@ def test_turning_the_sign_of_everything_changes_no_verdict(limit, bounds, strict
 )
 def test_a_whole_is_met_when_every_part_is(parts, whole):
     assert conclude(parts) == whole
-
-
-def test_limits_know_whether_there_are_any():
-    assert Limits(at_most=0).bounds
-    assert not Limits().bounds
 
 
 def test_an_interval_without_an_end_goes_on_for_ever():

@@ -52,12 +52,6 @@ def test_an_axis_is_read_as_yaml():
     )
 
 
-@pytest.mark.parametrize("text", ["", "a", "a=", "=1", "a={", "a=[1"])
-def test_what_is_no_axis_is_refused(text):
-    with pytest.raises(AssayError, match=r"an axis is key\.path=v1,v2,v3"):
-        parse_axis(text)
-
-
 def test_a_star_stands_for_every_key_there_is():
     assert spread("retriever.legs.*.depth", CONFIG) == [
         "retriever.legs.dense.depth",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples.sweep import HOSTILE, make_grid, make_priced, make_sweep
+from samples.sweep import HOSTILE, make_priced, make_sweep
 
 from assay.eval.report.files import write_blocks
 from assay.eval.report.scatter import draw_scatter
@@ -79,21 +79,6 @@ def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for():
     assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
 
 
-def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path):
-    page = write(make_priced(), tmp_path / "priced")
-    html, markdown = page.read_text(), page.with_suffix(".md").read_text()
-    assert "no other point is as fast, as cheap and as good" in html
-    assert html.count("USD per 1,000 queries</th>") == 1
-    assert "1 of the rows have no place here." in html
-    for text in ("2.00", "4.00"):
-        assert f'<td class="number">{text}</td>' in html
-        assert f"| {text} |" in markdown
-    assert '<td class="number quiet">–</td>' in html
-    plain = write(make_sweep(), tmp_path / "plain").read_text()
-    assert "no other point is as fast and as good" in plain
-    assert "USD per 1,000" not in plain
-
-
 def test_margins_average_over_all_else():
     sweep = make_sweep()
     by_value = {(item.collection, item.key, str(item.value)): item for item in sweep.margins}
@@ -107,33 +92,6 @@ def test_margins_average_over_all_else():
     assert legs.mean.value == pytest.approx(0.5)
     assert legs.best == pytest.approx(0.6)
     assert legs.latency == pytest.approx((2 + 30 + 9) / 3)
-
-
-def test_the_plot_dims_what_is_off_the_front():
-    sweep = make_sweep()
-    plot = draw(sweep, "lamps", "p95_ms")
-    assert plot is not None
-    assert [(mark.number, mark.front) for mark in plot.marks] == [(2, False), (3, True), (1, True)]
-    for mark in plot.marks:
-        assert 0 <= mark.across.low < mark.across.at < mark.across.high <= 100
-        assert 0 <= mark.down.high < mark.down.at < mark.down.low <= 100
-    fast, good = plot.marks[1:]
-    assert fast.across.at < good.across.at
-    assert good.down.at < fast.down.at  # from the top
-    assert plot.path == (
-        f"M{fast.across.at:g} 100V{fast.down.at:g}H{good.across.at:g}V{good.down.at:g}H100"
-    )
-    assert all(0 <= tick.at <= 100 for tick in (*plot.across, *plot.quality))
-    assert len(plot.quality) >= 3
-
-
-def test_points_that_were_not_timed_are_counted_and_left_out():
-    sweep = make_sweep()
-    plot = draw(sweep, "tides", "p95_ms")
-    assert plot is not None
-    assert len(plot.marks) == 1
-    assert plot.unplaced == 1
-    assert draw(make_sweep(timed=False), "lamps", "p95_ms") is None
 
 
 def test_the_report_tells_all(tmp_path):
@@ -155,15 +113,6 @@ def test_the_report_tells_all(tmp_path):
     assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
 
 
-def test_two_axes_make_a_heat_map(tmp_path):
-    page = write(make_grid(), tmp_path).read_text()
-    cells = re.findall(r'<td class="number (heat-\d most|heat-\d|quiet)">(.*?)</td>', page)
-    assert cells[:4] == [
-        ("heat-0", "0.250"), ("heat-4", "0.500"), ("heat-9 most", "0.750"), ("quiet", "–"),
-    ]  # fmt: skip
-    assert "by two axes" not in write(make_sweep(), tmp_path).read_text()
-
-
 def test_a_heat_map_averages_over_the_axes_of_fewest_values():
     points = [
         ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
@@ -175,12 +124,6 @@ def test_a_heat_map_averages_over_the_axes_of_fewest_values():
     assert found.rows == ["6", "9", "30"]
     assert found.columns[1].read("30") == pytest.approx(0.3)
     assert map_points([({"k": 1}, 0.1), ({"k": 2}, 0.2)], "map", "nDCG@10") is None
-
-
-def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path):
-    sweep = make_sweep(failed=True)
-    page = write(sweep, tmp_path / sweep.id).read_text()
-    assert page.count("Failed: ") == len(sweep.results)
 
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
@@ -248,25 +191,6 @@ def test_paths_of_a_sweep_are_from_its_folder(tmp_path, monkeypatch):
         monkeypatch.chdir(folder)
         (task,) = list_tasks(path, read_sweep(path), ())
         assert task.config.dataset == str(tmp_path / "mine")
-
-
-def test_without_collections_each_config_runs_on_its_own(tmp_path):
-    for name in ("harbourline", "tarnwick"):
-        text = f"base: {ROOT}/configs/bm25.yaml\ndataset: {name}\n"
-        (tmp_path / f"{name}.yaml").write_text(text)
-    path = write_sweep(tmp_path, "configs: [harbourline.yaml, tarnwick.yaml]\n")
-    tasks = list_tasks(path, read_sweep(path), ())
-    assert [task.config.dataset for task in tasks] == ["harbourline", "tarnwick"]
-
-
-def test_grids_may_be_united_and_axes_left_out(tmp_path):
-    grids = "axes: [{retriever.fusion.k: [1, 2]}, {retriever.fusion: [{type: linear}]}]\n"
-    assert list_points(write_sweep(tmp_path, BASE + grids)) == [
-        {"retriever.fusion.k": 1},
-        {"retriever.fusion.k": 2},
-        {"retriever.fusion": {"type": "linear"}},
-    ]
-    assert list_points(write_sweep(tmp_path, BASE)) == [{}]
 
 
 @pytest.mark.parametrize(

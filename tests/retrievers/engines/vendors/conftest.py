@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assay.retrievers.engines.servers import service_collections
+from assay.retrievers.engines.servers import collections as service_collections
 
 if TYPE_CHECKING:
     pass

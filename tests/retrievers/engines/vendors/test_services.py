@@ -9,8 +9,11 @@ from tools.server_engines import index_at_once, one_line
 from tools.vendor_engines import SERVED, encode_all, search
 
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.servers import service_collections
+from assay.retrievers.engines.conformance.sample import FEW, encode, index
+from assay.retrievers.engines.registry import ENGINES
+from assay.retrievers.engines.servers import collections as service_collections
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache, default_root
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -109,19 +112,25 @@ def test_what_is_stored_and_its_removal(served):
     assert served.kept == set()
 
 
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [
-        ("pinecone", "pinecone"),
-        ("azure-ai-search", "azure.search.documents"),
-        ("azure-cosmos-nosql", "azure.cosmos"),
-        ("mongodb", "pymongo"),
-        ("elasticsearch", "elasticsearch"),
-    ],
-)
-def test_a_missing_extra(name, module, monkeypatch):
-    chosen = SERVED[name]()
-    monkeypatch.setitem(sys.modules, module, None)
-    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
+ADDRESSES = {
+    "redis": "redis://127.0.0.1:9",
+    "neo4j": "bolt://127.0.0.1:9",
+    "mongodb": "mongodb://127.0.0.1:9",
+    "sql-server": "sqlserver://127.0.0.1:9/x",
+    "postgres": "postgresql://me@127.0.0.1:9/x",
+}
+SERVERS = [name for name, kind in ENGINES.types.items() if kind.capabilities.server]
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_missing_extra(name, monkeypatch):
+    kind = ENGINES.types[name]
+    can, store = kind.capabilities, kind.store
+    monkeypatch.setenv(can.address, ADDRESSES.get(name, "http://127.0.0.1:9"))
+    for variable in filter(None, (store.key, store.user)):
+        monkeypatch.setenv(variable, "secret")
+    monkeypatch.setitem(sys.modules, can.modules[0], None)
+    with closing(kind.model_validate({"type": name}).build(Resources(Cache(default_root())))) as e:
         problem = one_line(lambda: index(e, FEW))
-    assert problem == f"engine {name}: needs the extra `{name}`: make extra NAME={name}"
+        assert e.dense(encode("cat"), 5) == []
+    assert problem == f"engine {name}: needs the extra `{can.extra}`: make extra NAME={can.extra}"

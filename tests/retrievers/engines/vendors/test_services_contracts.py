@@ -9,12 +9,11 @@ from pydantic import ValidationError
 from tools.server_engines import one_line
 from tools.vendor_engines import SERVED, search
 
-from assay.retrievers.engines.azure_cosmos_nosql.engine import UnitedRanks
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
-from assay.retrievers.engines.elasticsearch.settings import LinearScores
-from assay.retrievers.engines.mongodb.connection import MongoConnection
-from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from assay.retrievers.engines.servers.service import Fault
+from assay.retrievers.engines.servers.store import Fault
+from assay.retrievers.engines.stores.azure_cosmos_nosql import UnitedRanks
+from assay.retrievers.engines.stores.elasticsearch import LinearScores
+from assay.retrievers.engines.stores.mongodb import AveragedScores, MongoStore, SharedRanks
 from assay.retrievers.services.retries import count_retries
 
 
@@ -61,7 +60,7 @@ def test_the_contract_is_kept(name, ask, reason, monkeypatch):
     with (
         chosen.serve(monkeypatch),
         closing(chosen.make()) as e,
-        closing(chosen.choose().connect()) as it,
+        closing(chosen.connect()) as it,
     ):
         index(e, FEW)
         (kept,) = chosen.kept
@@ -80,7 +79,7 @@ def _ask_pinecone(connection, name, values):
 
 
 def _aggregate(connection, name, stage):
-    return list(connection.open_collection(name).aggregate([stage]))
+    return list(connection.database[name].aggregate([stage]))
 
 
 def test_documents_that_azure_takes_only_later(monkeypatch):
@@ -228,4 +227,4 @@ def test_atlas_says_by_words_whether_it_knows_the_user(said, status):
     from pymongo.errors import OperationFailure
 
     failure = OperationFailure(said, 8000, {"ok": 0, "errmsg": said, "code": 8000})
-    assert MongoConnection.find_fault(failure) == Fault("answered", said, status)
+    assert MongoStore.find_fault(failure) == Fault("answered", said, status)

@@ -9,7 +9,7 @@ from tools.server_engines import one_line
 from tools.vendor_engines import encode_all, search
 
 from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.servers import service_collections
+from assay.retrievers.engines.servers import collections as service_collections
 from assay.retrievers.services.retries import count_retries
 
 

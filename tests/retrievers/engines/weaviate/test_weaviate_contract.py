@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from tools.server_engines import index_at_once, one_line, point_at
 from tools.server_engines import make_weaviate as make
+from tools.server_engines import one_line, point_at
 
 pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
@@ -23,9 +23,8 @@ from assay.retrievers.engines.conformance import (
 )
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.formulas import ScaledScores
-from assay.retrievers.engines.weaviate import collection as weaviate_collection
-from assay.retrievers.engines.weaviate import engine as weaviate_engine
-from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.engines.servers import collections
+from assay.retrievers.engines.stores.weaviate import WeaviateSettings, WeaviateStore
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]
@@ -151,13 +150,12 @@ def test_ranked_fusion_is_asked_of_an_older_server(double):
 def test_a_server_from_1_33_on_leaves_out_texts(double, version, can):
     double.version = version
     with closing(make()) as e:
-        assert e.restrict(np.arange(0)) is None, "before anything is indexed"
         index(e)
         assert (e.restrict(np.arange(3)) is not None) is can
 
 
 def test_no_longer_list_is_asked_for_than_the_server_gives(engine, double, monkeypatch):
-    monkeypatch.setattr(weaviate_engine, "DEEPEST", 9)
+    monkeypatch.setattr(WeaviateStore, "deepest", 9)
     for found in (engine.dense(encode("winter"), 50), engine.keyword("winter ferry", 50)):
         assert len(found) == 9
     assert [asked.limit for asked in double.asked("Search")[-2:]] == [9, 9]
@@ -210,40 +208,15 @@ def test_identifiers_and_vectors_of_a_batch(double):
     assert np.array_equal(packed, vectors[17])
 
 
-def test_batches_are_bounded(double, monkeypatch):
-    monkeypatch.setattr(weaviate_collection, "BYTES_PER_BATCH", 500)
-    with closing(make()) as e:
-        index(e, ["a " * 30, "b " * 30, "c " * 90, "d", "e"])
-        assert [position for position, _ in e.keyword("e", 5)] == [4]
-    assert sorted(len(each.objects) for each in double.asked("BatchObjects")) == [1, 1, 1, 2]
-
-
-def test_a_whole_collection_is_found_again(double):
-    texts, vectors = ["ferry", "tide"], np.stack([encode("ferry"), encode("tide")])
-    with closing(make()) as e:
-        first = e.index(texts, vectors, "hashing")
-    with closing(make(fusion="relative_score")) as e:
-        second = e.index(texts, vectors, "hashing")
-    assert (first.cached, second.cached) == ((), ("engine",))
-    assert second.seconds == pytest.approx(first.seconds, abs=0.05)
-    assert len(double.asked("BatchObjects")) == 1
-
-
-def test_two_that_index_at_once(double):
-    index_at_once(make, TEXTS, search)
-    with make()._settings.server() as server:
-        assert {stored.texts for stored in server.list_stored()} == {len(TEXTS)}
-
-
 def test_vectors_that_wait_to_be_indexed_are_waited_for(double, monkeypatch):
-    monkeypatch.setattr(weaviate_collection, "PAUSE", 0.01)
+    monkeypatch.setattr(collections, "PAUSE", 0.01)
     double.queue = [300, 7]
     with closing(make()) as e:
         index(e)
     assert double.queue == []
-    monkeypatch.setattr(weaviate_collection, "INDEXING_SECONDS", -1)
+    monkeypatch.setattr(collections, "INDEXING_SECONDS", -1)
     double.queue = [9, 9]
-    assert "9 vectors wait" in one_line(lambda: index(make(), ["one"]))
+    assert "did not finish indexing in time" in one_line(lambda: index(make(), ["one"]))
 
 
 def test_what_is_stored_and_its_removal(engine, double):
@@ -269,26 +242,6 @@ def test_what_is_stored_and_its_removal(engine, double):
         for foreign in ("Assay_of_somebody_else", "assay_of_somebody_else", "../x"):
             assert "no collection that Assay" in one_line(partial(server.drop, foreign))
     assert list(double.collections) == ["Assay_of_somebody_else"]
-
-
-def test_a_collection_that_lost_texts_is_made_anew(engine, double):
-    (collection,) = double.collections.values()
-    collection.texts.popitem()
-    with closing(make()) as e:
-        index(e)
-        assert len(e.keyword("paragraph", 500)) == len(TEXTS)
-    assert len(double.collections) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [({"dimensions": 7}, "7 dimensions, these have 32"), ({"identity": "other"}, "another model")],
-)
-def test_a_collection_of_another_model_is_refused(engine, double, change, problem):
-    (collection,) = double.collections.values()
-    note = json.loads(collection.schema["description"])
-    collection.schema["description"] = json.dumps(note | change)
-    assert problem in one_line(lambda: index(make()))
 
 
 @pytest.mark.parametrize(

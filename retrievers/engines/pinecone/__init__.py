@@ -1,1 +1,0 @@
-"""Pinecone, a service: vectors alone."""

@@ -1,1 +1,0 @@
-"""PostgreSQL with pgvector: an embedded server, or any other."""

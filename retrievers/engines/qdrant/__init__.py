@@ -1,1 +1,0 @@
-"""Qdrant: in this process (`edge`) and as a server."""

@@ -1,1 +1,0 @@
-"""Redis with its query engine, a server."""

@@ -1,1 +1,0 @@
-"""SQLite with FTS5 and sqlite-vec."""
