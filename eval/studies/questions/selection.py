@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.collections.collection import Query
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.questions.asking import MEANING, Cause, DrawOutcome
 from assay.eval.studies.questions.kinds import KINDS
@@ -46,14 +45,6 @@ class QuestionSelection:
     def kept(self) -> dict[str, DrawOutcome]:
         """The questions that passed, by query id."""
         return {name: outcome for name, outcome in self.outcomes.items() if outcome.cause is None}
-
-    @property
-    def queries(self) -> list[Query]:
-        """The questions that passed, as queries."""
-        return [
-            Query(name, outcome.question, outcome.draw.kind.name)
-            for name, outcome in self.kept.items()
-        ]
 
     def count_causes(self) -> dict[Cause, int]:
         """Return how many questions were dropped for each cause, in the order of the tests."""
@@ -92,7 +83,6 @@ class QuestionSelection:
                 {
                     "id": name,
                     "type": outcome.draw.kind.name,
-                    "persona": outcome.draw.persona,
                     "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
                     "question": outcome.question,
                     "overlap": outcome.overlap,
