@@ -205,6 +205,7 @@ FACES = {"api", "cli", "pytest_plugin"}
 BUILDS_ON = {
     "ablation": {"comparison"},
     "gate": {"comparison"},
+    "questions": {"comparison"},
     "gate_files": {"gate"},
     "run": {"comparison"},
     "stores": {"comparison"},

@@ -11,7 +11,7 @@ from assay.eval import no_telemetry
 from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.gates import explain, gate
-from assay.eval.api.language_models import answer, judge, questions, ragas
+from assay.eval.api.language_models import answer, contexts, judge, questions, ragas
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 from assay.eval.api.studies import (
@@ -32,6 +32,7 @@ __all__ = [
     "audit",
     "choose",
     "compare",
+    "contexts",
     "drift",
     "explain",
     "gate",

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Required, TypedDict, Unpack
 
+from assay.eval.api.studies import ask
 from assay.eval.report.result import StudyResult
-from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.llm.asked_runs import AskedRuns
     from assay.eval.runs.summary.generated_answers import Answers
-    from assay.eval.studies.judging.tables import ModelGrades
-    from assay.eval.studies.questions.running import QuestionsResult
+    from assay.eval.studies.ingestion.contexts import ContextResult
+    from assay.eval.studies.judging.report import JudgedPool
+    from assay.eval.studies.questions.results import QuestionsResult
     from assay.eval.studies.ragas.results import RagasResult
 
 
@@ -47,7 +48,7 @@ def judge(
     measure: str = "nDCG@10",
     seed: int = 0,
     **asked: Unpack[AskedModel],
-) -> "StudyResult[ModelGrades]":
+) -> "StudyResult[JudgedPool]":
     """Let a language model grade a pool, and compare its grades with people's, as `assay judge`.
 
     Args:
@@ -77,34 +78,23 @@ def judge(
         >>> judge("pool.csv", provider="openai").tables["agreement"]  # doctest: +SKIP
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.llm.session import make_session
-    from assay.eval.studies.judging import running, tables
-    from assay.eval.studies.judging.model_grades import warn_of_judge
-    from assay.eval.studies.judging.report import report
+    from assay.eval.studies.judging.study import STUDY
 
-    resources = make_resources()
-    longest = running.MAX_TOKENS_QUOTED if spans else running.MAX_TOKENS
-    session = make_session(asked, running.PURPOSE, longest, resources)
-    options = {
-        "collection": collection,
-        "output": Path(output) if output else None,
-        "queries": queries,
-        "guidelines": Path(guidelines) if guidelines else None,
-        "highest": highest,
-        "spans": spans,
-        "twice": twice,
-        "seed": seed,
-    }
-    table = tables.open_table(str(pool), options, session)
-    for line in warn_of_judge(session.model.name, runs):
-        resources.progress.say(f"warning: {line}")
-    stored = tables.find_runs(table, runs, measure, resources.progress)
-    outcome = running.run_job(table.job)
-    if outcome.failure:
-        raise AssayError(outcome.failure)
-    found = tables.examine_grades(table, stored, measure)
-    return StudyResult(found, report(found.judge))
+    return ask(
+        STUDY,
+        pool=pool,
+        runs=runs,
+        collection=collection,
+        output=output,
+        queries=queries,
+        guidelines=guidelines,
+        highest=highest,
+        spans=spans,
+        twice=twice,
+        measure=measure,
+        seed=seed,
+        **asked,
+    )
 
 
 def questions(
@@ -112,9 +102,7 @@ def questions(
     *overrides: str,
     number: int = 100,
     types: Sequence[str] = (),
-    personas: str | Path | None = None,
     max_overlap: float = 0.5,
-    max_similarity: float = 0.92,
     review: float = 0.1,
     config: str = "hybrid",
     name: str | None = None,
@@ -132,9 +120,7 @@ def questions(
         overrides: Changes to the config, `key.path=value`.
         number: Questions to ask for; fewer pass the tests.
         types: Types of questions by name, in equal shares; by default all.
-        personas: A file that says who asks, and in what situation.
         max_overlap: The share of three-word sequences of the passage from which one is dropped.
-        max_similarity: The cosine with an earlier question above which one is dropped.
         review: The share that is marked for a person to look at.
         config: The pipeline by whose legs questions are tested.
         name: What to call the collection; by default after the documents.
@@ -156,40 +142,29 @@ def questions(
         >>> questions("docs", number=20, provider="openai").tables["types"]  # doctest: +SKIP
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.llm.session import make_session
-    from assay.eval.studies.questions import files, job
-    from assay.eval.studies.questions.kinds import choose_kinds
-    from assay.eval.studies.questions.personas import read_personas
-    from assay.eval.studies.questions.report import report
-    from assay.eval.studies.questions.running import write_questions
-    from assay.eval.studies.questions.sources import open_documents
+    from assay.eval.studies.questions.study import STUDY
 
-    spec = job.QuestionSpec(
+    return ask(
+        STUDY,
+        documents=documents,
+        overrides=overrides,
         number=number,
-        kinds=choose_kinds(types),
-        personas=read_personas(Path(personas)) if personas else [],
-        seed=seed,
+        types=tuple(types),
         max_overlap=max_overlap,
-        max_similarity=max_similarity,
         review=review,
+        config=config,
+        name=name,
+        output=output,
+        force=force,
+        seed=seed,
+        **asked,
     )
-    resources = make_resources()
-    session = make_session(asked, job.PURPOSE, job.MAX_TOKENS, resources)
-    source = open_documents(str(documents), resources)
-    target = files.find_target(source, name, Path(output) if output else None)
-    files.check_target(target, force)
-    found = write_questions(job.prepare_job(source.documents, spec, config, overrides, session))
-    if found.made.kept:
-        files.write_set(target, found, force=force)
-    return StudyResult(found, report(found, target.name))
 
 
 def answer(
     *runs: str,
     context_tokens: int | None = None,
     limit: int | None = None,
-    track: bool = True,
     **asked: Unpack[AskedModel],
 ) -> "StudyResult[AskedRuns[Answers]]":
     """Answer queries with a language model from what runs returned, as `assay answer` does.
@@ -198,7 +173,6 @@ def answer(
         runs: Configs or stored runs, and overrides of the configs, `key.path=value`.
         context_tokens: Of passages in a prompt, for runs without a stage `context`.
         limit: So many queries, evenly spaced; by default all.
-        track: Whether to add the scores to the runs' records in MLflow.
         asked: The language model, as `AskedModel` has it.
 
     Returns:
@@ -213,19 +187,9 @@ def answer(
         >>> answer("hybrid", provider="openai", max_cost_usd=1).tables["hybrid"]  # doctest: +SKIP
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.llm.session import make_session
-    from assay.eval.running.run_references import resolve_all
-    from assay.eval.studies.answers import running
-    from assay.eval.studies.answers.prompts import make_task
-    from assay.eval.studies.answers.report import report
+    from assay.eval.studies.answers.study import STUDY
 
-    resources = make_resources()
-    session = make_session(asked, running.PURPOSE, running.MAX_TOKENS, resources)
-    stored = resolve_all(runs, resources.progress)
-    task = make_task(stored, context_tokens, limit, resources)
-    found = running.answer(task, session, resources.progress, track=track)
-    return StudyResult(found, report(found))
+    return ask(STUDY, runs=runs, context_tokens=context_tokens, limit=limit, **asked)
 
 
 def ragas(
@@ -234,7 +198,6 @@ def ragas(
     k: int = 5,
     answers: bool = False,
     limit: int | None = None,
-    track: bool = True,
     asked: AskedModel | None = None,
 ) -> "StudyResult[AskedRuns[RagasResult]]":
     """Score runs with ragas, each metric beside the nearest measure, as `assay ragas` does.
@@ -245,7 +208,6 @@ def ragas(
         k: How many hits count.
         answers: Whether the answers of `assay answer` are scored, with the context of each.
         limit: So many queries, evenly spaced; by default all.
-        track: Whether to add the scores to the runs' records in MLflow.
         asked: A language model, such as `{"provider": "openai"}`, for the metrics that need one;
             without it none is called.
 
@@ -259,19 +221,53 @@ def ragas(
 
     Examples:
         >>> from assay import ragas
-        >>> ragas("bm25", "limit=5", track=False).tables["bm25"]  # doctest: +SKIP
+        >>> ragas("bm25", "limit=5").tables["bm25"]  # doctest: +SKIP
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.running.run_references import resolve_all
-    from assay.eval.studies.ragas import running
-    from assay.eval.studies.ragas.metrics import choose
-    from assay.eval.studies.ragas.report import report
+    from assay.eval.studies.ragas.study import STUDY
 
-    chosen = choose(metrics, judge=bool(asked), answers=answers)
-    resources = make_resources()
-    session = running.make_session(asked or {}, resources, dry_run=False)
-    stored = resolve_all(runs, resources.progress)
-    task = running.make_task(stored, chosen, None if answers else k, limit)
-    found = running.score(task, session, resources.progress, track=track)
-    return StudyResult(found, report(found))
+    given = {"metrics": tuple(metrics), "k": k, "answers": answers, "limit": limit}
+    return ask(STUDY, runs=runs, **given, **dict(asked or {}))
+
+
+def contexts(
+    collection: str | Path,
+    *,
+    config: str | Path = "contextual",
+    window_tokens: int | None = None,
+    output: str | Path | None = None,
+    **asked: Unpack[AskedModel],
+) -> "StudyResult[ContextResult]":
+    """Add context written by a language model to the chunks of a collection, as `assay contexts`.
+
+    Args:
+        collection: A collection by its name, or a folder.
+        config: The pipeline whose chunks get contexts.
+        window_tokens: The longest prompt; by default the model's. Of longer documents a part is
+            shown.
+        output: The file to write or replace; by default where the collection's data lies.
+        asked: The language model, as `AskedModel` has it.
+
+    Returns:
+        What was found: `.found.path` is the file, and `.tables["without"]` has the chunks that got
+        none, if any.
+
+    Raises:
+        AssayError: The collection, the config or the model is wrong, the file cannot be written, or
+            no further call can succeed. Replies are kept, and the same call goes on.
+
+    Examples:
+        >>> from assay import contexts
+        >>> contexts("docs", provider="anthropic", max_cost_usd=1).verdict  # doctest: +SKIP
+
+    """
+    from assay.eval.studies.ingestion.contexts import STUDY
+
+    return ask(
+        STUDY,
+        collection=collection,
+        config=config,
+        window_tokens=window_tokens,
+        output=output,
+        **asked,
+    )

@@ -121,7 +121,7 @@ GROUPS = {
     },
     "Judge": {
         "questions": Entry(
-            "questions:questions",
+            "questions.study:STUDY",
             "Write questions with a language model.",
             (
                 "questions documents --number 40 --provider anthropic",
@@ -145,7 +145,7 @@ GROUPS = {
             ),
         ),
         "judge": Entry(
-            "judge:judge",
+            "judging.study:STUDY",
             "Judge with a language model; compare with people's labels.",
             (
                 "judge pool.csv --provider anthropic",
@@ -153,7 +153,7 @@ GROUPS = {
             ),
         ),
         "answer": Entry(
-            "answer:answer",
+            "answers.study:STUDY",
             "Answer queries with a language model, from retrieved chunks.",
             (
                 "answer hybrid --provider anthropic --limit 20",
@@ -161,7 +161,7 @@ GROUPS = {
             ),
         ),
         "ragas": Entry(
-            "ragas:ragas",
+            "ragas.study:STUDY",
             "Score runs with ragas.",
             (
                 "ragas hybrid --provider openai --limit 20",
@@ -247,7 +247,7 @@ GROUPS = {
             ("ingest documents", "ingest documents --config hybrid"),
         ),
         "contexts": Entry(
-            "contexts:contexts",
+            "ingestion.contexts:STUDY",
             "Add context written by a language model to chunks.",
             (
                 "contexts documents --provider anthropic --dry-run",

@@ -3,9 +3,10 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NoReturn
 
 import click
+from click.core import ParameterSource
 from pydantic import Field
 
 from assay.eval.cli import options
@@ -16,6 +17,9 @@ from assay.eval.cli.study_command import takes
 from assay.eval.running.study import Argument, Option
 from assay.eval.running.study_options import LARGEST, PipelineOptions, Reference
 
+# What goes with a file of rankings.
+OF_FILES = {"config", "qrels", "baseline", "settings", "missing", "ties", "documents", "strict",
+            "markdown", "as_json", "full"}  # fmt: skip
 File = Annotated[Path | None, Option(path="file")]
 
 
@@ -80,9 +84,7 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     stored.
     """
     if asked.qrels or asked.baseline:
-        from assay.eval.cli.gate_files import judge
-
-        judge(asked, as_json)
+        _judge_file(asked, as_json)
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.report.files import write_blocks
@@ -128,3 +130,47 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     if unjudged:
         raise AssayError("; ".join(map(str, unjudged)))
     sys.exit(1 if fails else 0)
+
+
+def _judge_file(asked: GateOptions, as_json: bool) -> NoReturn:
+    """Judge a file, print the verdict and end: with 1 on a regression, else 0.
+
+    Raises AssayError and UsageError for what cannot be judged.
+    """
+    from assay.eval.studies.gate.settings import load_settings
+    from assay.eval.studies.gate_files.judging import judge_files
+    from assay.eval.studies.gate_files.report import announce, report
+
+    if asked.qrels is None or asked.baseline is None:
+        lacking = "--qrels" if asked.qrels is None else "--baseline"
+        raise click.UsageError(f"{lacking} is missing: --qrels and --baseline go together")
+    context = click.get_current_context()
+    for name in context.params:
+        if (
+            name not in OF_FILES
+            and context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        ):
+            raise click.UsageError(f"--{name.replace('_', '-')}: not with --qrels")
+    if asked.config is None:
+        raise click.UsageError("--qrels: name one file of rankings")
+    found = judge_files(
+        Path(asked.config),
+        asked.baseline,
+        asked.qrels,
+        load_settings(asked.settings),
+        missing=asked.missing,
+        ties=asked.ties,
+        documents=asked.documents,
+        foreseeing=bool(context.meta.get(options.FULL_KEY)),
+    )
+    told = report(found)
+    if asked.markdown:
+        from assay.eval.report.renderers.markdown import render
+        from assay.retrievers.store.files import write_atomically
+
+        write_atomically(asked.markdown, render(told).encode())
+    if as_json:
+        print_json({**found.as_json(), "verdict_text": announce(found)})
+    else:
+        print_report(told)
+    sys.exit(1 if found.fails(asked.strict) else 0)

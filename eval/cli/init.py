@@ -82,8 +82,8 @@ def init(
     An assay.toml that is written into the working folder, unless it has one, lets `assay run`,
     `compare`, `gate` and `choose` do without paths. The collection must lie below that folder.
     """
-    from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.collections.authoring.author import PIPELINE, find_target
+    from assay.eval.collections.authoring.skipped_files import describe_skipped
     from assay.eval.studies.gate.package_source import find_package
     from assay.eval.studies.gate.workflows import (
         describe_package,

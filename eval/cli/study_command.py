@@ -49,7 +49,7 @@ def make_command(study: Study[O, F]) -> click.Command:
             lab.progress.say(written.said)
         if not as_json:
             print_report(told, titled=study.titled)
-        tracked: dict[str, str | None] = {}
+        tracked: dict[str, str | Sequence[str] | None] = {}
         if study.log and written.files:
             send = partial(study.log, found, written.files, lab)
             kept = f"the report is kept in {written.files[0].parent}"
@@ -113,7 +113,7 @@ def _name_places(written: Written) -> dict[str, Any]:
     }
 
 
-def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
+def _print_end(written: Written, tracked: Mapping[str, str | Sequence[str] | None]) -> None:
     """Print where a finding lies, and what to do next."""
     from assay.eval.cli.output import print_next, print_places
 
@@ -122,7 +122,10 @@ def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
         for name, place in written.places.items()
         if not isinstance(place, Sequence)
     }
-    print_places(**places, **tracked)
+    print_places(**places)
+    for name, ids in tracked.items():
+        for id_ in [ids] if isinstance(ids, str) else ids or ():
+            print_places(**{name.removesuffix("s"): id_})
     if written.next:
         print_next(*written.next)
 

@@ -1,15 +1,23 @@
 """What came of asking a language model about stored runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from assay.eval.llm.costs import account, describe
+from assay.eval.report.blocks import Facts
+from assay.eval.running.study import Lab, Written
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.delivery import add_to_run
 from assay.retrievers.services.ledger import CostLedger
 
 
 class RunFinding(Protocol):
     """What was found of one run, and the file in its folder that holds it."""
+
+    @property
+    def run(self) -> StoredRun: ...  # noqa: D102
 
     @property
     def path(self) -> Path: ...  # noqa: D102
@@ -22,21 +30,34 @@ R = TypeVar("R", bound=RunFinding)
 
 @dataclass(frozen=True, slots=True)
 class AskedRuns(Generic[R]):
-    """The results by run, and the id of the MLflow run of each, None where it has none.
-
-    `ledger` is None where nothing was asked.
-    """
+    """The results by run. `ledger` is None where no model is asked."""
 
     results: Sequence[R]
-    tracked: Sequence[str | None]
     ledger: CostLedger | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        runs = [
-            {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
-            for result, run_id in zip(self.results, self.tracked, strict=True)
-        ]
-        ledger = self.ledger
-        asked = ledger and {**ledger.as_json(), "budget_usd": ledger.budget}
-        return {"runs": runs, "asked": asked}
+        runs = [{**result.as_json(), "file": str(result.path)} for result in self.results]
+        return {"runs": runs, "asked": self.ledger and describe(self.ledger)}
+
+    def show(self) -> list[Facts]:
+        """Return where the results lie, and what calls were made."""
+        files = [(result.path.stem, str(result.path)) for result in self.results]
+        return [Facts("Files", files), *(account(self.ledger) if self.ledger else ())]
+
+
+def write(found: AskedRuns[R], *_: object) -> Written:
+    """Return the files that were written as the runs were asked about."""
+    return Written({}, [result.path for result in found.results])
+
+
+def log(
+    found: AskedRuns[R], list_metrics: Callable[[R], Mapping[str, float]], lab: Lab
+) -> list[str]:
+    """Add the results to the MLflow runs of their runs, where these have any; return their ids."""
+    return [
+        id_
+        for result in found.results
+        if (metrics := list_metrics(result))
+        and (id_ := add_to_run(result.run, metrics, result.path, lab.progress))
+    ]

@@ -5,30 +5,29 @@ its way as it needs. The same tasks run for an estimate, by examples, and for re
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from assay.eval.llm.session import LlmSession
 from assay.retrievers.base import AssayError, Progress, Quiet
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import LanguageModelClient
-from assay.retrievers.language_models.estimates import Estimate
+from assay.retrievers.language_models.estimates import DryRun
 from assay.retrievers.services.errors import TooLongError
-
-# With what studies count.
-__all__ = ["Ask", "Asking", "Estimate", "Forecast", "Task", "read_answer"]
+from assay.retrievers.services.ledger import CostLedger
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
-E = TypeVar("E", bound=Estimate)
 Ask: TypeAlias = Callable[[Prompt], KeptAnswer]
 Task: TypeAlias = Callable[[Ask], T]
 
 CUT = "an answer was cut off at --max-tokens"
 TOO_LONG = "a prompt is longer than the model can read"
-GOES_ON = "the same command goes on from there"
+GOES_ON = "what was answered is kept: the same command goes on from there"
 
 
 def read_answer(ask: Ask, prompt: Prompt) -> tuple[str, str]:
@@ -45,32 +44,73 @@ def read_answer(ask: Ask, prompt: Prompt) -> tuple[str, str]:
     return answer.text, CUT if answer.ending == "length" else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast(Generic[E]):
-    """What is to be asked, in words and as JSON values, and what that should cost."""
+@dataclass(frozen=True)
+class LlmJob(Generic[K, T]):
+    """Tasks by key for one language model, within one budget.
 
+    - `what`: names the work in the progress.
+    - `about`: tells its ledger, which is that of all its calls, from those of other jobs; the
+      values are any that a digest is made of.
+    - `groups`: tasks of one group share what a provider caches; the first goes before the others.
+    """
+
+    session: LlmSession
+    tasks: Mapping[K, Task[T]]
     what: str
-    about: Mapping[str, Any]
-    counted: E
+    about: Sequence[Any]
+    groups: Mapping[K, Hashable] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {**self.about, **self.counted.as_json()}
+    @cached_property
+    def ledger(self) -> CostLedger:
+        """The account of its calls, over all its runs."""
+        return self.session.ledger(*self.about)
+
+    def count(self) -> DryRun:
+        """Return what is known, and what the others should cost. Nothing is asked."""
+        counted = self.session.count(cached=bool(self.groups))
+        self._run(Asking(counted.ask), lambda *_: None)
+        return counted
+
+    def run(self, keep: Callable[[K, T], object] = lambda *_: None) -> dict[K, T]:
+        """Return the results of all tasks, in their order; `keep` gets each the moment it is known.
+
+        Kept answers need no key. Raises AssayError where the budget, a missing key or extra, or an
+        answer ends it, and while another process is at the same job.
+        """
+        if not self.tasks:
+            return {}
+        session = self.session
+        client = LanguageModelClient(session.model, self.ledger, session.settings, session.library)
+        with self.ledger, session.model, client:
+            progress = session.resources.progress
+            asking = Asking(client.ask, client.calls_at_once, progress, client)
+            try:
+                return self._run(asking, keep)
+            except AssayError as error:
+                kept = f"; {GOES_ON}" if self.ledger.run.calls else ""
+                raise AssayError(f"{error}{kept}") from None
+
+    def _run(self, asking: "Asking", keep: Callable[[K, T], object]) -> dict[K, T]:
+        found: dict[K, T] = {}
+        for key, result in asking.each(self.tasks, self.what, self.groups):
+            keep(key, result)
+            found[key] = result
+        return {key: found[key] for key in self.tasks}
 
 
 @dataclass
 class Asking:
     """Runs tasks, `at_once` at a time, by what `ask` answers.
 
-    `stopped` says why not all was asked, once that is so. The calls of `client`, if the answers
-    come from one, are then stopped too; those under way are awaited.
+    The calls of `client`, if the answers come from one, are stopped where a task ends it all; those
+    under way are awaited.
     """
 
     ask: Ask
     at_once: int = 1
     progress: Progress = field(default_factory=Quiet)
     client: LanguageModelClient | None = None
-    stopped: str = field(default="", init=False)
+    _stopped: str = field(default="", init=False)
 
     def each(
         self,
@@ -80,22 +120,13 @@ class Asking:
     ) -> Iterator[tuple[K, T]]:
         """Yield the result of each task the moment it is known, with its key.
 
-        The first AssayError of a task ends it: what is under way is still yielded, `stopped` says
-        why, and nothing is raised. Other errors are. `what` names the work in the progress. Of
-        tasks with one of `groups`, the first goes before the others, as it fills the provider's
-        cache for them.
+        Once a task raised AssayError none is begun; what is under way is still yielded, and the
+        first such error is then raised. Other errors are raised at once. Of tasks with one of
+        `groups`, the first goes before the others, as it fills the provider's cache for them.
         """
-        return self.progress.track(self._run(tasks, groups or {}), what, len(tasks))
-
-    def all(self, tasks: Mapping[K, Task[T]], what: str) -> dict[K, T]:
-        """Return the results of all tasks, in the order of the tasks.
-
-        Raises AssayError where one ended with it, and says that the others are kept.
-        """
-        found = dict(self.each(tasks, what))
-        if self.stopped:
-            raise AssayError(f"{self.stopped}; what was answered is kept: {GOES_ON}")
-        return {key: found[key] for key in tasks}
+        yield from self.progress.track(self._run(tasks, groups or {}), what, len(tasks))
+        if self._stopped:
+            raise AssayError(self._stopped)
 
     def _run(
         self, tasks: Mapping[K, Task[T]], groups: Mapping[K, Hashable]
@@ -106,7 +137,7 @@ class Asking:
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
                 while True:
-                    while len(running) < self.at_once and not self.stopped and queue:
+                    while len(running) < self.at_once and not self._stopped and queue:
                         key = queue.take()
                         running[pool.submit(tasks[key], self.ask)] = key
                     if not running:
@@ -128,7 +159,7 @@ class Asking:
         if self.client:
             self.client.stop(reason)
             reason = self.client.stopped  # why others had stopped it, if they had
-        self.stopped = self.stopped or reason
+        self._stopped = self._stopped or reason
 
 
 class _Queue(Generic[K]):

@@ -1,28 +1,21 @@
 """The language model that a command asks by its options: within a budget, each question once."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
-from assay.eval.llm.job import Asking
+from assay.eval.running.study_options import ModelOptions
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import CACHE_KIND, AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
-from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
+from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import DryRun
 from assay.retrievers.language_models.providers import PROVIDERS
 from assay.retrievers.services.ledger import CostLedger
-from assay.retrievers.services.prices import LISTED, Prices
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
-
-# With what commands print.
-__all__ = ["PRICE_LIST", "CostLedger", "DryRun", "LlmSession", "make_session"]
-
-PRICE_LIST = LISTED  # the month of the prices that are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,41 +37,22 @@ class LlmSession:
         """The kept answers of the model."""
         return AnswerCache(self.resources.cache, self.model, self.kind)
 
-    def count(self) -> DryRun:
-        """Return what answers by kept answers and examples, and counts what is to be asked."""
-        return DryRun(self.model, self.prices, self.library)
+    def count(self, *, cached: bool = False) -> DryRun:
+        """Return what answers by kept answers and examples, and counts what is to be asked.
+
+        With `cached` it takes the provider's cache of shared documents into account.
+        """
+        return DryRun(self.model, self.prices, self.library, cached)
 
     def ledger(self, *about: Any) -> CostLedger:
-        """Return the ledger, not yet open, of one job over all its runs; `about` tells jobs apart.
-
-        The values are any that a digest is made of.
-        """
+        """Return the ledger, not yet open, of all runs of one job; `about` tells jobs apart."""
         job = digest(f"{self.purpose} job", *about)
         path = self.resources.cache.root / f"{self.purpose}-ledger" / f"{job}.jsonl"
         return CostLedger(path, self.prices, self.settings.max_cost_usd)
 
-    @contextmanager
-    def open(self, ledger: CostLedger, counted: DryRun | None = None) -> Iterator[Asking]:
-        """Yield what runs tasks by calls to the model, which are entered into `ledger`.
-
-        Where the same tasks were `counted`, and all their answers are kept, these answer, and
-        nothing is opened. Raises AssayError where a key or an extra is missing, and while another
-        process is at the same job.
-        """
-        progress = self.resources.progress
-        if counted and not counted.to_ask:
-            yield Asking(counted.ask, progress=progress)
-            return
-        with (
-            ledger,
-            self.model,
-            LanguageModelClient(self.model, ledger, self.settings, self.library) as client,
-        ):
-            yield Asking(client.ask, client.calls_at_once, progress, client)
-
 
 def make_session(
-    options: Mapping[str, Any],
+    asked: ModelOptions,
     purpose: str,
     max_tokens: int,
     resources: Resources,
@@ -86,13 +60,13 @@ def make_session(
     dry_run: bool = False,
     kind: str = CACHE_KIND,
 ) -> LlmSession:
-    """Return the model that `options` name, whose answers have `max_tokens` unless told otherwise.
+    """Return the model that is `asked`, whose answers have `max_tokens` unless told otherwise.
 
     Raises AssayError naming the option that is wrong, where a budget has no prices, and where a
     key or an extra is missing. Replies that are kept need neither: where some were asked for this
     `purpose`, and in a dry run, it is only said.
     """
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in asked.session.items() if value is not None}
     model, settings = _read_options({"max_tokens": max_tokens} | given, resources)
     prices = find_prices(model, settings)
     if lack := model.find_lack():

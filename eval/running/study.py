@@ -122,8 +122,8 @@ class Study(Generic[O, F]):
     - `report`: what is said of it.
     - `preview`: what a dry run says, where one is asked for.
     - `write`: writes the files of the command.
-    - `log`: sends what was found and its files to MLflow, and returns the id of the run there,
-      which the JSON of the command has as `logged`. Raises TrackingError.
+    - `log`: sends what was found and its files to MLflow, and returns the id of the run there, or
+      the ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
     - `describe`: the JSON of the command, but for places.
     - `status`: the exit code of the command.
     - `titled`: whether its screen begins with the title; else with the verdict, which names all.
@@ -135,8 +135,8 @@ class Study(Generic[O, F]):
     report: Callable[[F], Report]
     preview: Callable[[O, Lab], Preview | None] = lambda *_: None
     write: Callable[[F, Report, O, Lab], Written] = write_page
-    log: Callable[[F, Sequence[Path], Lab], str | None] | None = None
-    logged: Literal["mlflow_run", "mlflow_parent"] = "mlflow_run"
+    log: Callable[[F, Sequence[Path], Lab], str | Sequence[str] | None] | None = None
+    logged: Literal["mlflow_run", "mlflow_runs", "mlflow_parent"] = "mlflow_run"
     describe: Callable[[F], dict[str, Any]] = lambda found: found.as_json()
     status: Callable[[F], int] = lambda _: 0
     titled: bool = True

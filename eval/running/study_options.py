@@ -1,9 +1,9 @@
 """Options that several studies have."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from assay.eval.configs.named_configs import add_engines, name_in_engine, split_engine
 from assay.eval.running.study import Argument, Option, StudyOptions
@@ -29,6 +29,7 @@ RERUN = Option(("--rerun", "--again"))
 MEASURES = Option(("--measure", "--measures"), text=True)
 MEASURES_HELP = "What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too."
 FORCE_HELP = "Replace another result, or file, that is there."
+SERVED = "openai: also any service that speaks its chat completions, by --base-url."
 LIMIT_HELP = "Ask only so many queries: a quick look."
 
 
@@ -117,3 +118,65 @@ class WorkerOptions(StudyOptions):
     ray_gpus: Annotated[float, Option(metavar="NUMBER")] = Field(
         0.0, ge=0, le=64, description="GPUs of each of its workers: 1, or a share as 0.25."
     )
+
+
+class RunsOptions(StudyOptions):
+    """Runs: configs and stored ones, and what is changed in the configs."""
+
+    runs: Annotated[tuple[str, ...], Argument("RUN... [KEY.PATH=VALUE]...")] = Field(min_length=1)
+    dataset: Annotated[str | None, Option(metavar="NAME")] = Field(
+        None, description="Collection, by name or folder."
+    )
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The runs, and all overrides: the collection is one."""
+        named = () if self.dataset is None else (f"dataset={json.dumps(self.dataset)}",)
+        return (*self.runs, *named)
+
+
+class ModelOptions(StudyOptions):
+    """A language model that may be asked, what that may cost, and how it is asked."""
+
+    provider: Literal["anthropic", "openai"] | None = Field(
+        None, description=f"Whom to ask. {SERVED}"
+    )
+    model: str | None = Field(None, description="Default: a small one of the provider's.")
+    base_url: str | None = Field(
+        None, description="Address of a compatible service; keys are not part of it."
+    )
+    max_cost_usd: float | None = Field(
+        None, description="Budget of this work, over all calls of the command; never exceeded."
+    )
+    prices: Annotated[str | None, Option(metavar="IN,WRITE,READ,OUT")] = Field(
+        None,
+        description="US dollars per million tokens: prompt, written to and read from the cache, "
+        "answer.",
+    )
+    concurrency: int | None = Field(None, description="Calls at a time.  [default: 10]")
+    max_tokens: int | None = Field(
+        None, description="Longest reply.  [default: what the replies need]"
+    )
+    thinking_tokens: int | None = Field(
+        None, description="Token budget for reasoning; 0 is off.  [default: 0]"
+    )
+    timeout_seconds: float | None = Field(None, description="Timeout per call.  [default: 60]")
+
+    @model_validator(mode="after")
+    def _goes_with_a_provider(self) -> Self:
+        given = [name for name, value in self.session.items() if value is not None]
+        if given and self.provider is None:
+            raise ValueError(f"--{given[0].replace('_', '-')}: only with --provider")
+        return self
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """The options by name."""
+        return {name: getattr(self, name) for name in ModelOptions.model_fields}
+
+
+class AskedModelOptions(ModelOptions):
+    """A language model that is asked."""
+
+    provider: Literal["anthropic", "openai"] = Field(description=SERVED)
+    dry_run: bool = Field(False, description="Estimate tokens and cost; make no call.")

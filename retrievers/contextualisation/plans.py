@@ -15,14 +15,11 @@ from assay.retrievers.contextualisation.prompts import (
 )
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
-from assay.retrievers.language_models.estimates import Estimate
-from assay.retrievers.services.prices import Prices
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "contexts"
 SMALLEST_WINDOW = 250  # tokens; a prompt that does not fit in fewer never will
-USUAL_OUTPUT = 75  # contexts come to 50 to 100 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +106,3 @@ def make_plan(
     known = AnswerCache(cache, model, CACHE_KIND).find(requests)
     pending = tuple(request for key, request in requests.items() if key not in known)
     return ContextPlan(keys, known, pending, window, tuple(windowed), alone)
-
-
-def estimate(plan: ContextPlan, model: LanguageModel, prices: Prices | None) -> Estimate:
-    """Return what asking all of `plan` should use and cost."""
-    expected, shared = Estimate(model, prices), plan.shared
-    for request in plan.requests:
-        expected.add(request.prompt(shared=request.group in shared), USUAL_OUTPUT)
-    return expected

@@ -22,6 +22,12 @@ QUESTION = (
     "context and nothing else."
 )
 MARK = re.compile(r"<\s*/(?=\s*(?:document|chunk)\s*>)", re.IGNORECASE)
+# An answer of the usual length, which is 50 to 100 tokens.
+USUAL = (
+    "This chunk is from the second part of the guide, which sets out who may apply for a permit, "
+    "and it names the office that decides, the time in which it has to and what may be done by "
+    "those whom it turns down in the years after."
+)
 GAP = "\n[…]\n"
 # Of the window: the rest is left to the chunk, which stands in the prompt twice, and the question.
 DOCUMENT_SHARE = 0.75
@@ -84,7 +90,7 @@ def make_prompt(document: str, chunk: str, *, shared: bool, key: str = "") -> Pr
     """
     document, chunk = (MARK.sub("< /", text) for text in (document, chunk))
     shown, asked = DOCUMENT.format(document=document), QUESTION.format(chunk=chunk)
-    return Prompt(shown, asked, shared, key=key)
+    return Prompt(shown, asked, shared, USUAL, key)
 
 
 def in_order(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Chunk]:

@@ -5,6 +5,7 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -100,7 +101,7 @@ class ProviderSettings(Settings):
 
 
 class LanguageModel(ABC):
-    """A model behind an API. `answer` is safe to call from threads once the model is open.
+    """A model behind an API, opened when it is first asked. `answer` is safe to call from threads.
 
     `name` is for people. `url` is the address of another service than the provider's own, if it is
     asked. `window` is how many tokens of prompt it is sent at most, unless told otherwise.
@@ -129,9 +130,9 @@ class LanguageModel(ABC):
         self.prices = self._known.prices if self._known else None
         self.cached_from = self._known.cached_from if self._known else None
         self._client: Any = None
+        self._opening = Lock()
 
     def __enter__(self) -> Self:
-        self.open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,20 +156,25 @@ class LanguageModel(ABC):
             return str(error)
 
     def open(self) -> None:
-        """Read the key and make the client, which makes one attempt and logs nothing.
+        """Read the key and make the client, unless that is done.
+
+        The client makes one attempt and logs nothing.
 
         Raises AssayError when the key or the extra is missing.
         """
-        endpoint = self._endpoint
-        options = {
-            "api_key": endpoint.key,
-            "base_url": self.url or self.address,
-            "timeout": self._settings.timeout_seconds,
-            "max_retries": 0,
-        }
-        sdk = endpoint.load(self.provider)
-        bounded = sdk.DefaultHttpxClient(event_hooks={"response": [self._bound]})
-        self._client = self._make_client(sdk, options | {"http_client": bounded})
+        with self._opening:
+            if self._client is not None:
+                return
+            endpoint = self._endpoint
+            options = {
+                "api_key": endpoint.key,
+                "base_url": self.url or self.address,
+                "timeout": self._settings.timeout_seconds,
+                "max_retries": 0,
+            }
+            sdk = endpoint.load(self.provider)
+            bounded = sdk.DefaultHttpxClient(event_hooks={"response": [self._bound]})
+            self._client = self._make_client(sdk, options | {"http_client": bounded})
 
     def _bound(self, response: Any) -> None:
         """Bound the size of a reply, unpacked, and the time it takes: the SDK reads all of it."""
@@ -180,8 +186,10 @@ class LanguageModel(ABC):
         """Return the answer to `prompt`, in one attempt.
 
         Who calls waits and tries again, so that each attempt is accounted for. Raises
-        UnansweredError, TooLongError, or AssayError when no further call can succeed either.
+        UnansweredError, TooLongError, or AssayError when no further call can succeed either: the
+        key or the extra may be missing.
         """
+        self.open()
         try:
             reply = self._call(prompt)
         except Exception as error:
@@ -201,6 +209,7 @@ class LanguageModel(ABC):
         """Close the connections."""
         if self._client is not None:
             self._client.close()
+            self._client = None
 
     @abstractmethod
     def _make_client(self, sdk: Any, options: dict[str, Any]) -> Any:

@@ -33,7 +33,7 @@ def find_prices(model: LanguageModel, settings: CallSettings) -> Prices | None:
 
 
 class LanguageModelClient(Calls):
-    """Asks an open model, once each question, and enters each call into an open ledger."""
+    """Asks a model, once each question, and enters each call into an open ledger."""
 
     def __init__(
         self,

@@ -63,10 +63,12 @@ class Estimate:
 class DryRun(Estimate):
     """Answers as a client does, and asks nothing: with the kept answers, else with examples.
 
-    `known` counts the answers that are kept, `to_ask` the calls to make.
+    `known` counts the answers that are kept, `to_ask` the calls to make. Unless `cached`, a
+    provider's cache of prompts is left out of account: it makes the cost lower.
     """
 
     answers: AnswerCache
+    cached: bool = False
     known: int = field(default=0, init=False)
     to_ask: int = field(default=0, init=False)
     _seen: dict[str, KeptAnswer] = field(default_factory=dict, init=False)
@@ -79,8 +81,7 @@ class DryRun(Estimate):
     def ask(self, prompt: Prompt) -> KeptAnswer:
         """Return the kept answer to `prompt`, or its example.
 
-        A provider's cache of prompts is left out of account: it makes the cost lower. Not safe to
-        call from several threads.
+        Not safe to call from several threads.
         """
         key = self.answers.key(prompt)
         if key not in self._seen:
@@ -91,5 +92,5 @@ class DryRun(Estimate):
             else:
                 self.to_ask += 1
                 usual = len(prompt.example.encode()) // USUAL_BYTES_PER_TOKEN
-                self.add(replace(prompt, shared=False), usual)
+                self.add(replace(prompt, shared=prompt.shared and self.cached), usual)
         return self._seen[key]

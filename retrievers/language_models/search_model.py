@@ -1,6 +1,5 @@
-"""A language model that searches ask: opened when first needed, charged to the step that asks."""
+"""A language model that searches ask, charged to the step that asks."""
 
-import threading
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -69,8 +68,6 @@ class SearchModel:
         book = self._open_book(settings.max_cost_usd, purpose, resources)
         self._answers = AnswerCache(resources.cache, model)
         self._client = LanguageModelClient(model, book, settings, self._answers)
-        self._lock = threading.Lock()
-        self._opened = False
 
     def ask(self, prompt: Prompt, *, rerun: bool = False) -> KeptAnswer:
         """Return the answer to `prompt`: the kept one, where there is one and it is not `rerun`.
@@ -81,7 +78,6 @@ class SearchModel:
         key = self._answers.key(prompt)
         answer = None if rerun else self._answers.find([key]).get(key)
         if answer is None:
-            self._open()
             answer = self._make(prompt) if rerun else self._client.ask(prompt)
         charges.record(answer.usage or Usage(), self.prices)
         return answer
@@ -100,12 +96,6 @@ class SearchModel:
             lambda: self.model.answer(prompt),
             lambda answer: KeptAnswer(answer.text, answer.ending, answer.note, answer.usage),
         )
-
-    def _open(self) -> None:
-        with self._lock:
-            if not self._opened:
-                self.model.open()
-                self._opened = True
 
     def _open_book(self, budget: float | None, purpose: str, resources: Resources) -> CostLedger:
         if budget is None:

@@ -95,8 +95,9 @@ class CostLedger:
             self._file_lock.release()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the account of this run and that of earlier ones as JSON values."""
-        return {"run": self.run.as_json(), "earlier": self.earlier.as_json()}
+        """Return the account of this run, that of earlier ones and the budget as JSON values."""
+        accounts = {"run": self.run.as_json(), "earlier": self.earlier.as_json()}
+        return {**accounts, "budget_usd": self.budget}
 
     def add_up(self) -> CallTotals:
         """Return the account of all runs; calls that nobody settled are lost."""

@@ -28,6 +28,7 @@ OBJECTS = {
                 "judge",
                 "questions",
                 "answer",
+                "contexts",
                 "ragas",
             )
         ),

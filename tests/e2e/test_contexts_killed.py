@@ -69,7 +69,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(folder, environment, se
     assert len(server.answered) == CHUNKS
     assert set(server.answered.values()) == {1}
     assert len((folder / "contexts.jsonl").read_text().splitlines()) == CHUNKS
-    assert "earlier runs: " in done.stdout
+    assert "earlier: " in done.stdout
     assert "calls brought no answer and may have cost" in done.stdout  # those that were under way
     assert "budget: " in done.stdout
 

@@ -12,7 +12,7 @@ from samples.scripted_questions import write
 from tools.own_cache import make_cache
 from tools.processes import ROOT, finish, start
 
-from assay.eval.cli.questions import questions
+from assay.eval.cli.main import assay
 from assay.eval.collections.loading import load
 
 ANSWERED = 7  # before the kill; all later calls hang
@@ -54,7 +54,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path, monkeypatch):
         server.react = write
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        done = CliRunner().invoke(questions, arguments[1:])
+        done = CliRunner().invoke(assay, arguments)
     assert done.exit_code == 0, done.exception
     assert set(server.answered.values()) == {1}
     assert len(load(str(made)).queries) >= 4

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 from doubles.language_model_server import LanguageModelServer
 
+from assay.eval.llm.job import LlmJob
 from assay.eval.llm.session import LlmSession
-from assay.eval.studies.ingestion.contexts import PURPOSE, ContextOutcome, generate
-from assay.retrievers.base import Chunk, Document
+from assay.eval.studies.ingestion.contexts import PURPOSE, make_asking
+from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.contextualisation.plans import CACHE_KIND, ContextPlan, make_plan
+from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.providers import PROVIDERS
@@ -19,6 +22,7 @@ from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
 LEDGERS = f"{PURPOSE}-ledger"
+Job = LlmJob[str, tuple[KeptAnswer, int]]
 Serve = Callable[..., LanguageModelServer]
 
 
@@ -53,17 +57,32 @@ class ContextWriter:
     def plan(self, model: LanguageModel, window: int | None = None) -> ContextPlan:
         return make_plan(self.documents, self.chunks, model, window, self.resources.cache)
 
-    def run(self, **settings: object) -> ContextOutcome:
+    def job(self, built: LanguageModel | None = None, **settings: object) -> Job:
         calling = {"backoff_seconds": 0.01, "prices": PRICES} | {
             key: settings.pop(key) for key in tuple(settings) if key in CallSettings.model_fields
         }
-        model = self.model(**settings)
+        model = built or self.model(**settings)
         pace = CallSettings(**calling)
         prices = find_prices(model, pace)
         session = LlmSession(PURPOSE, model, pace, prices, self.resources, CACHE_KIND)
-        return generate(self.plan(model), session)
+        return make_asking(self.plan(model), session)
 
-    def texts(self, outcome: ContextOutcome) -> dict[str, str]:
+    def run(self, **settings: object) -> SimpleNamespace:
+        job = self.job(**settings)
+        known = dict(self.plan(job.session.model).known)
+        outcome = SimpleNamespace(known=known, ledger=job.ledger, narrowed=0, stopped="")
+
+        def keep(key: str, found: tuple[KeptAnswer, int]) -> None:
+            outcome.known[key] = found[0]
+            outcome.narrowed += found[1]
+
+        try:
+            job.run(keep)
+        except AssayError as error:
+            outcome.stopped = str(error)
+        return outcome
+
+    def texts(self, outcome: SimpleNamespace) -> dict[str, str]:
         keys = self.plan(self.model()).keys
         return {chunk: outcome.known[key].text for chunk, key in keys.items()}
 

@@ -1,7 +1,7 @@
 """What a language model reads to answer a query of a stored run, and how its answer is read."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.eval.llm.fences import FENCES, fence
@@ -41,51 +41,37 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTask:
-    """What is asked: the cases of each run, and how contexts were made."""
+class RunCases:
+    """The cases of a run. `budget` is that of a context in tokens, None where the run has one."""
 
-    cases: Sequence[tuple[StoredRun, Sequence[Case]]]
-    budgets: Mapping[str, int | None]
-
-    @property
-    def run_ids(self) -> list[str]:
-        """The ids of the runs."""
-        return [run.manifest.id for run, _ in self.cases]
-
-    @property
-    def queries(self) -> int:
-        """The number of queries, those of each run counted."""
-        return sum(len(cases) for _, cases in self.cases)
+    run: StoredRun
+    cases: Sequence[Case]
+    budget: int | None
 
 
-def make_task(
-    runs: Sequence[StoredRun], context_tokens: int | None, limit: int | None, resources: Resources
-) -> AnswerTask:
-    """Return what is asked of `limit` evenly spaced queries of each run, or of all.
+def make_cases(
+    run: StoredRun, context_tokens: int | None, limit: int | None, resources: Resources
+) -> RunCases:
+    """Return what is asked of `limit` evenly spaced queries of a run, or of all.
 
     The context is what the run's stage `context` kept; of a run without that stage, the best hits
     within `context_tokens`, or that stage's default.
     """
-    cases, budgets = [], {}
-    for run in runs:
-        settings = ContextSettings(type="context")
-        if context_tokens is not None:
-            settings = settings.model_copy(update={"max_tokens": context_tokens})
-        own = _has_context(run)
-        budgets[run.manifest.id] = None if own else settings.max_tokens
-        stage = None if own else settings.build(resources)
-        queries = sample(tuple(run.queries.values()), limit)
-        found = []
-        what = f"contexts of {run.manifest.name}"
-        for query in resources.progress.track(queries, what, len(queries)):
-            hits: Sequence[Hit] = run.rankings[query.id].hits
-            hits = stage.apply(query.text, hits).hits if stage else hits
-            context, chunks = assemble_marked(hits)
-            asked = f"\n{TASK}\n\nQuestion: {query.text}"
-            prompt = Prompt(fence(context), asked, example=EXAMPLE) if chunks else None
-            found.append(Case(query.id, prompt, chunks))
-        cases.append((run, found))
-    return AnswerTask(cases, budgets)
+    settings = ContextSettings(type="context")
+    if context_tokens is not None:
+        settings = settings.model_copy(update={"max_tokens": context_tokens})
+    stage = None if _has_context(run) else settings.build(resources)
+    queries = sample(tuple(run.queries.values()), limit)
+    cases = []
+    what = f"contexts of {run.manifest.name}"
+    for query in resources.progress.track(queries, what, len(queries)):
+        hits: Sequence[Hit] = run.rankings[query.id].hits
+        hits = stage.apply(query.text, hits).hits if stage else hits
+        context, chunks = assemble_marked(hits)
+        asked = f"\n{TASK}\n\nQuestion: {query.text}"
+        prompt = Prompt(fence(context), asked, example=EXAMPLE) if chunks else None
+        cases.append(Case(query.id, prompt, chunks))
+    return RunCases(run, cases, settings.max_tokens if stage else None)
 
 
 def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:

@@ -27,6 +27,7 @@ def report(found: AskedRuns[Answers]) -> Report:
         blocks=[
             *(_show(name, result) for name, result in zip(names, found.results, strict=True)),
             Prose("What is measured", NOTE, brief=True),
+            *found.show(),
         ],
     )
 

@@ -4,8 +4,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from assay.eval.collections.authoring.contexts import (
     find_place,
@@ -14,12 +17,21 @@ from assay.eval.collections.authoring.contexts import (
     render,
 )
 from assay.eval.collections.card import Card
-from assay.eval.collections.catalog import find
+from assay.eval.collections.catalog import find as find_card
 from assay.eval.collections.location import find_data
 from assay.eval.configs.config import load_config
 from assay.eval.llm import session as sessions
-from assay.eval.llm.job import GOES_ON, Ask, Estimate, Forecast
-from assay.eval.llm.session import CostLedger, LlmSession
+from assay.eval.llm.costs import account, describe, foretell
+from assay.eval.llm.job import Ask, LlmJob
+from assay.eval.llm.session import LlmSession
+from assay.eval.report.blocks import Column, Report, Table
+from assay.eval.running.study import Argument, Lab, Preview, Study, Written
+from assay.eval.running.study_options import (
+    LARGEST,
+    AskedModelOptions,
+    ModelOptions,
+    Reference,
+)
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.contextualisation import plans
 from assay.retrievers.contextualisation.prompts import in_order
@@ -27,14 +39,27 @@ from assay.retrievers.documents.contexts import ContextSettings
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 PURPOSE = "contexts"
 MAX_TOKENS = 100
-KINDS = ("input", "cache_write", "cache_read", "output")
+NAMED = 5  # chunks without a context that are shown
+
+
+class ContextsOptions(AskedModelOptions):
+    """Whose chunks get contexts, by which pipeline they are cut, and where the contexts go."""
+
+    collection: Annotated[Reference, Argument()]
+    config: Reference = Field("contextual", description="The pipeline whose chunks get contexts.")
+    window_tokens: int | None = Field(
+        None,
+        ge=500,
+        le=LARGEST,
+        description="Longest prompt; of longer documents a part is shown.  [default: the model's]",
+    )
+    output: Path | None = Field(None, description="The file to write or replace.")
 
 
 @dataclass(frozen=True)
@@ -48,12 +73,6 @@ class ContextJob:
     plan: plans.ContextPlan
     session: LlmSession
 
-    @property
-    def charged(self) -> bool:
-        """Whether the calls cost anything, as far as is known."""
-        prices = self.session.prices
-        return prices is not None and prices.charged
-
     @cached_property
     def pending(self) -> int:
         """The number of chunks that are to be asked about."""
@@ -65,21 +84,28 @@ class ContextJob:
         """The number of chunks whose context is known already."""
         return len(self.plan.keys) - self.pending
 
-    def itemise(self, usage: Usage) -> list[tuple[str, int, float | None]]:
-        """Return each kind of token, how many there are, and what they cost.
+    @cached_property
+    def asking(self) -> LlmJob[str, tuple[KeptAnswer, int]]:
+        """The job of asking for all contexts that are not known, by their keys."""
+        return make_asking(self.plan, self.session)
 
-        None stands where nothing is charged, or where beyond a step the cost depends on the call.
-        """
-        prices = self.session.prices if self.charged else None
-        items = [(kind, getattr(usage, kind)) for kind in KINDS]
-        return [
-            (
-                kind,
-                tokens,
-                prices.cost(Usage(**{kind: tokens})) if prices and not prices.step else None,
-            )
-            for kind, tokens in items
+    @property
+    def subject(self) -> list[str]:
+        """What is asked about, in a few words each."""
+        plan = self.plan
+        told = [
+            f"{self.card.name}: {len(plan.keys)} chunks",
+            f"{self.known} known",
+            f"{self.pending} to ask {self.session.model.name} (window {plan.window} tokens)",
         ]
+        if plan.windowed:
+            told.append(
+                f"{len(plan.windowed)} documents are longer than that: of these, the opening and "
+                "what surrounds the chunk are shown"
+            )
+        if plan.alone:
+            told.append(f"{plan.alone} chunks are all of their document: there is nothing to add")
+        return told
 
     def as_json(self) -> dict[str, Any]:
         """Return what is asked as JSON values."""
@@ -98,33 +124,22 @@ class ContextJob:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ContextOutcome:
-    """What is known after a run, by key. `stopped` says why it is not all, if it is not.
-
-    `narrowed` counts the prompts that did not fit and were sent with less of the document.
-    `ledger` has the accounts of this run and of those before it over the same chunks.
-    """
-
-    known: Mapping[str, KeptAnswer]
-    ledger: CostLedger
-    stopped: str = ""
-    narrowed: int = 0
-
-
 @dataclass(frozen=True)
 class ContextResult:
-    """What a run came to; `path` is None when nothing was written."""
+    """What is known of all chunks, by key, and the file of the contexts.
+
+    `narrowed` counts the prompts that did not fit and were sent with less of the document.
+    """
 
     job: ContextJob
-    outcome: ContextOutcome
-    path: Path | None
+    known: Mapping[str, KeptAnswer]
+    narrowed: int
+    path: Path
 
     @cached_property
     def done(self) -> dict[str, KeptAnswer]:
         """What is known, by chunk."""
-        known = self.outcome.known
-        return {chunk: known[key] for chunk, key in self.job.plan.keys.items() if key in known}
+        return {chunk: self.known[key] for chunk, key in self.job.plan.keys.items()}
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -146,41 +161,31 @@ class ContextResult:
         return sum(known.ending == "length" for known in self.done.values())
 
     @property
-    def next_step(self) -> str | None:
-        """What to do with the contexts, in one line; None when nothing was written."""
-        if self.path is None:
-            return None
+    def before_use(self) -> str:
+        """What has to be done before a run reads the contexts; "" for nothing."""
         job, card = self.job, self.job.card
-        run = f"assay run {job.config} dataset={job.reference} documents.context.source=collection"
-        if is_read_from(card, self.path):
-            sealed = any(Path(name).name == self.path.name for name in card.digests)
-            return f"next: {f'assay dataset seal {job.reference}, then ' if sealed else ''}{run}"
-        where = card.path or "dataset.yaml"
-        return f"next: `contexts: {name_in_card(card, self.path)}` in {where}, then {run}"
+        if not is_read_from(card, self.path):
+            where = card.path or "dataset.yaml"
+            return f"Name them in {where}: `contexts: {name_in_card(card, self.path)}`"
+        sealed = any(Path(name).name == self.path.name for name in card.digests)
+        return f"Seal the collection: assay dataset seal {job.reference}" if sealed else ""
 
     @property
-    def failure(self) -> str:
-        """Why the run stopped before all was done, and how to go on; empty if it did not."""
-        if not self.outcome.stopped:
-            return ""
-        return (
-            f"{self.outcome.stopped}; {len(self.done)} of {len(self.job.plan.keys)} chunks are done"
-            f" and kept: {GOES_ON}"
-        )
+    def use(self) -> str:
+        """The call that runs the pipeline with the contexts."""
+        job = self.job
+        return f"run {job.config} dataset={job.reference} documents.context.source=collection"
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        outcome = self.outcome
         return self.job.as_json() | {
-            "complete": not outcome.stopped,
-            "stopped": outcome.stopped or None,
             "contexts": len(self.texts),
             "cut": self.cut,
-            "narrowed": outcome.narrowed,
+            "narrowed": self.narrowed,
             "without": [{"chunk": chunk, "reason": why} for chunk, why in self.without.items()],
-            **outcome.ledger.as_json(),
-            "output": str(self.path) if self.path else None,
-            "next": self.next_step,
+            "asked": describe(self.job.asking.ledger),
+            "before_use": self.before_use or None,
+            "next": f"assay {self.use}",
         }
 
 
@@ -192,7 +197,7 @@ def prepare_job(
     `window` is the longest prompt in tokens, by default the model's.
     """
     documents_settings = load_config(config).documents
-    card, _ = find(collection)
+    card, _ = find_card(collection)
     documents = read_documents(card)
     if card.format == "beir" and not documents_settings.passages:
         raise AssayError(
@@ -206,43 +211,28 @@ def prepare_job(
     return ContextJob(collection, card, config, chunks, plan, session)
 
 
-def make_session(
-    options: Mapping[str, Any], resources: Resources, *, dry_run: bool = False
-) -> LlmSession:
-    """Return the model that `options` name, to write contexts. Raises AssayError."""
+def make_session(asked: ModelOptions, resources: Resources, *, dry_run: bool = False) -> LlmSession:
+    """Return the model that is `asked` to write contexts. Raises AssayError."""
     return sessions.make_session(
-        options, PURPOSE, MAX_TOKENS, resources, dry_run=dry_run, kind=plans.CACHE_KIND
+        asked, PURPOSE, MAX_TOKENS, resources, dry_run=dry_run, kind=plans.CACHE_KIND
     )
 
 
-def estimate(job: ContextJob) -> Forecast[Estimate]:
-    """Return what a job should use and cost; nothing is asked."""
-    expected = plans.estimate(job.plan, job.session.model, job.session.prices)
-    return Forecast("chunks", job.as_json(), expected)
+def make_asking(
+    plan: plans.ContextPlan, session: LlmSession
+) -> LlmJob[str, tuple[KeptAnswer, int]]:
+    """Return the job of asking all that `plan` does not know yet, by key.
 
-
-def generate(plan: plans.ContextPlan, session: LlmSession) -> ContextOutcome:
-    """Ask all that `plan` does not know yet; each answer is kept the moment it arrives.
-
-    Where the run stops early, the calls under way are awaited. Raises AssayError before any call:
-    without a key or an extra, and while another process is at the same work.
+    A result is an answer, and how many times its prompt had to be made shorter.
     """
-    # The keys hold who is asked: an interrupted run has the same.
-    ledger = session.ledger(sorted(set(plan.keys.values())))
-    if not plan.requests:
-        return ContextOutcome(plan.known, ledger)
     shared = plan.shared
     tasks = {
         request.key: partial(_situate, request, session.model.name, shared=request.group in shared)
         for request in plan.requests
     }
     groups = {request.key: request.group for request in plan.requests}
-    known, narrowed = dict(plan.known), 0
-    with session.open(ledger) as asking:
-        for key, (answer, times) in asking.each(tasks, "contexts", groups):
-            known[key] = answer
-            narrowed += times
-    return ContextOutcome(known, ledger, asking.stopped, narrowed)
+    # The keys hold who is asked: an interrupted run has the same.
+    return LlmJob(session, tasks, "contexts", [sorted(set(plan.keys.values()))], groups)
 
 
 def _situate(
@@ -261,21 +251,28 @@ def _situate(
             request, times = narrower, times + 1
 
 
-def run_job(job: ContextJob, output: Path | None) -> ContextResult:
-    """Ask what is not known and write all contexts: to `output`, else where the data lies.
+def write_all(job: ContextJob, path: Path, *, replace: bool) -> ContextResult:
+    """Ask what is not known and write all contexts, at once or not at all.
 
-    Raises AssayError before anything is paid for where they cannot be written. A run that stopped
-    writes nothing; what was answered is kept.
+    Another file there is replaced only with `replace`. What was answered is kept where it stops.
+    Raises AssayError.
     """
-    path = _choose_place(job, output)
-    outcome = generate(job.plan, job.session)
-    result = ContextResult(job, outcome, None if outcome.stopped else path)
-    if not outcome.stopped:
-        _write(job, result.texts, path, replace=output is not None)
+    found = job.asking.run()
+    known = {**job.plan.known, **{key: answer for key, (answer, _) in found.items()}}
+    result = ContextResult(job, known, sum(times for _, times in found.values()), path)
+    content = render(job.card, job.chunks, result.texts).encode()
+    with changing(path):
+        if path.exists() and not replace and path.read_bytes() != content:
+            raise AssayError(f"{path}: is there already; --output {path} replaces it")
+        write_atomically(path, content)
     return result
 
 
-def _choose_place(job: ContextJob, output: Path | None) -> Path:
+def choose_place(job: ContextJob, output: Path | None) -> Path:
+    """Return where contexts go: to `output`, else where the data lies.
+
+    Raises AssayError where they cannot be written, before anything is paid for.
+    """
     path = output or find_place(job.card)
     if output is None and path.exists() and job.plan.requests:
         raise AssayError(f"{path}: is there already; --output {path} replaces it")
@@ -284,17 +281,72 @@ def _choose_place(job: ContextJob, output: Path | None) -> Path:
     return path
 
 
-def _write(job: ContextJob, texts: dict[str, str], path: Path, *, replace: bool) -> None:
-    """Write the contexts at once or not at all; another file there is replaced only if asked."""
-    content = render(job.card, job.chunks, texts).encode()
-    with changing(path):
-        if path.exists() and not replace and path.read_bytes() != content:
-            raise AssayError(f"{path}: is there already; --output {path} replaces it")
-        write_atomically(path, content)
-
-
 def name_in_card(card: Card, path: Path) -> str:
     """Return what names `path` in a card: from the folder of its data, or absolute outside it."""
     folder = find_data(card).resolve()
     inside = path.resolve().is_relative_to(folder)
     return os.path.relpath(path.resolve(), folder) if inside else str(path.resolve())
+
+
+def preview(asked: ContextsOptions, lab: Lab) -> Preview | None:
+    """Say what contexts should cost."""
+    if not asked.dry_run:
+        return None
+    job = _prepare(asked, lab)
+    return foretell("chunks", job.asking.count(), job.as_json(), [", ".join(job.subject)])
+
+
+def find(asked: ContextsOptions, lab: Lab) -> ContextResult:
+    """Add context written by a language model to the chunks of COLLECTION.
+
+    Each call sends a whole document and one of its chunks. Replies are kept: an interrupted run
+    resumes, and nothing is paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY
+    alone. Free, and without a model: documents.context.source=headings, or opening.
+    """
+    job = _prepare(asked, lab)
+    path = choose_place(job, asked.output)
+    return write_all(job, path, replace=asked.output is not None)
+
+
+def _prepare(asked: ContextsOptions, lab: Lab) -> ContextJob:
+    session = make_session(asked, lab.resources, dry_run=asked.dry_run)
+    return prepare_job(asked.collection, asked.config, session, asked.window_tokens)
+
+
+def report(found: ContextResult) -> Report:
+    """Return the report of contexts: how many there are, and why the others are not."""
+    chunks = len(found.job.plan.keys)
+    cut = f", {found.cut} cut off at max_tokens" if found.cut else ""
+    narrowed = f"{found.narrowed} prompts did not fit and were sent with less of the text"
+    columns = [
+        Column("chunk", "Chunk", value=itemgetter(0)),
+        Column("reason", "Why it has none", value=itemgetter(1)),
+    ]
+    without = list(found.without.items())
+    return Report(
+        id="",
+        kind="contexts",
+        title="Contexts",
+        subject=found.job.subject,
+        verdict=[
+            f"{len(found.texts)} of {chunks} chunks have contexts{cut}",
+            *filter(None, [found.before_use]),
+        ],
+        warnings=[narrowed] if found.narrowed else [],
+        blocks=[
+            *(
+                [Table("without", "Without contexts", columns, without, most=NAMED)]
+                if without
+                else ()
+            ),
+            *account(found.job.asking.ledger),
+        ],
+    )
+
+
+def write(found: ContextResult, *_: object) -> Written:
+    """Return the file of the contexts, and what reads them."""
+    return Written({"file": found.path}, [found.path], next=[found.use])
+
+
+STUDY = Study("contexts", ContextsOptions, find, report, preview=preview, write=write)

@@ -16,6 +16,7 @@ from assay.retrievers.base.quotes import Locator
 from assay.retrievers.store.digest import digest
 
 CODE = 12  # hexadecimal digits
+USUAL = 120  # characters of a quote
 # Grades from 0 to 3 in the manner of UMBRELA (Upadhyay et al. 2024), which follows Bing's.
 SCALE = """0: the passage has nothing to do with the query.
 1: the passage is related to the query, but does not answer it.
@@ -80,12 +81,6 @@ class Form:
         form = (SPAN_FORM if self.spans else FORM).format(highest=self.highest)
         return INSTRUCTIONS.format(highest=self.highest, guidelines=self.guidelines, form=form)
 
-    @property
-    def example(self) -> str:
-        """A reply of the usual length."""
-        quote = "The usual answer is a sentence or two of the passage, of some twenty words in all."
-        return json.dumps({"grade": 1} | ({"quote": quote} if self.spans else {}))
-
     def ask(self, pair: Pair, *, turned: bool) -> tuple[str, str]:
         """Return the rest of the prompt, and what to ask after a reply that cannot be read.
 
@@ -96,6 +91,10 @@ class Form:
         parts = [_fence("query", code, pair.query), _fence("passage", code, above + pair.text)]
         question = "\n\n".join([*(reversed(parts) if turned else parts), "The JSON object:"])
         return question, f"{question}\n\n{ONCE_MORE}"
+
+    def make_example(self, pair: Pair) -> str:
+        """Return a reply of the usual length."""
+        return json.dumps({"grade": 1} | ({"quote": pair.text[:USUAL]} if self.spans else {}))
 
     def read(self, text: str, pair: Pair) -> Reply | None:
         """Return what a reply says; None where it is not what was asked for.

@@ -1,12 +1,16 @@
 """What is said of a model that judges: how far it agrees with people, and the order of runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, itemgetter
+from typing import Any
 
+from assay.eval.llm.costs import account, describe
 from assay.eval.report.blocks import (
     Block,
     Column,
+    Facts,
     Format,
     Plot,
     PlotKind,
@@ -17,8 +21,10 @@ from assay.eval.report.blocks import (
 )
 from assay.eval.report.formats import count
 from assay.eval.statistics.significance import ALPHA
+from assay.eval.studies.judging.job import JudgingJob
 from assay.eval.studies.judging.model_judge import LEAST_TAU, ModelJudge
 from assay.eval.studies.judging.two_judges import MeanEstimates, RunPairAgreement, Systems
+from assay.retrievers.services.ledger import CostLedger
 
 RULE = (
     f"The model may be trusted to rank systems here where it reverses no pair of runs that people "
@@ -39,21 +45,62 @@ AGREEMENT = (
 )
 
 
-def report(found: ModelJudge) -> Report:
+@dataclass(frozen=True)
+class JudgedPool:
+    """The grades that a model gave the pairs of a table, held against people's.
+
+    `ungraded` counts those that there are not, by the reason. `warnings` are of models of one
+    family. `open` says whether there are pairs that no person has judged.
+    """
+
+    job: JudgingJob
+    judge: ModelJudge
+    graded: int
+    ungraded: Mapping[str, int]
+    ledger: CostLedger
+    warnings: Sequence[str]
+    open: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return self.job.as_json() | {
+            "graded_now": self.graded,
+            "ungraded": dict(self.ungraded),
+            "asked": describe(self.ledger),
+            "agreement": self.judge.as_json(),
+            "warnings": list(self.warnings),
+        }
+
+
+def report(found: JudgedPool) -> Report:
     """Return the report of a model's grades beside people's."""
+    judge = found.judge
+    ungraded = [(reason, f"{number} without a grade") for reason, number in found.ungraded.items()]
     return Report(
         id="",
         kind="judge",
-        title=found.judge,
-        subject=(count(found.graded, "pair") + " graded",),
-        verdict=[f"For ranking systems: {found.verdict}: {found.reason}."],
-        warnings=list(_warn(found)),
+        title=judge.judge,
+        subject=[count(judge.graded, "pair") + " graded"],
+        verdict=[f"For ranking systems: {judge.verdict}: {judge.reason}."],
+        warnings=[*found.warnings, *_warn(judge)],
         blocks=[
-            *_show_agreement(found),
-            *(_show_systems(found.systems) if found.systems else ()),
+            *_show_agreement(judge),
+            *(_show_systems(judge.systems) if judge.systems else ()),
             Prose("When it may be trusted", RULE),
+            *([Facts("Without a grade", ungraded)] if ungraded else []),
+            *(Prose("How grades count", line, brief=True) for line in describe_scale(found.job)),
+            *account(found.ledger),
         ],
     )
+
+
+def describe_scale(job: JudgingJob) -> list[str]:
+    """Return how grades count where the collection has fewer; nothing where it has as many."""
+    scale = job.scale
+    if scale.counted >= scale.asked:
+        return []
+    counted = ", ".join(f"{i} as {scale.count(i)}" for i in range(scale.asked + 1))
+    return [f"grades count in this collection, whose highest is {scale.counted}: {counted}"]
 
 
 def _warn(found: ModelJudge) -> Iterator[str]:

@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.authoring.labelling import finish_labelling
@@ -19,11 +18,11 @@ from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.loading import load_card
 from assay.eval.configs.named_configs import is_config
 from assay.eval.llm.session import LlmSession
-from assay.eval.report.files import write_beside
 from assay.eval.running.run_references import resolve_all
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.job import JudgeOptions, JudgingJob, prepare_job
 from assay.eval.studies.judging.model_grades import (
     AGAIN,
     collect_people,
@@ -34,8 +33,6 @@ from assay.eval.studies.judging.model_grades import (
 )
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
 from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
-from assay.eval.studies.judging.report import report
-from assay.eval.studies.judging.running import JudgingJob, prepare_job
 from assay.eval.studies.judging.sheet import DEFAULT_GUIDELINES, make_sheet
 from assay.eval.studies.judging.two_judges import check_systems
 from assay.retrievers.base import AssayError, Document, Progress
@@ -64,29 +61,15 @@ class Table:
         return collect_people(self.rows, self.collection, graded, settled)
 
 
-@dataclass(frozen=True)
-class ModelGrades:
-    """The grades that a model gave the pairs of a table, held against people's."""
-
-    job: JudgingJob
-    judge: ModelJudge
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return self.job.as_json() | {"agreement": self.judge.as_json()}
-
-
-def open_table(pool: str, options: dict[str, Any], session: LlmSession) -> Table:
+def open_table(asked: JudgeOptions, session: LlmSession) -> Table:
     """Return a table of pairs, and what is to be asked about it.
 
-    `pool` is a table of `assay pool`, or a collection, of whose judged pairs a table is written.
+    The pool is a table of `assay pool`, or a collection, of whose judged pairs a table is written.
     Raises AssayError where options do not go with it, and for a table that does not fit.
     """
-    named, output, queries = options["collection"], options["output"], options["queries"]
-    guidelines, highest, spans = options["guidelines"], options["highest"], options["spans"]
-    seed = options["seed"]
+    pool, named, output = asked.pool, asked.collection, asked.output
     if Path(pool).is_file():
-        if wrong := [key for key, given in (("output", output), ("queries", queries)) if given]:
+        if wrong := [key for key in ("output", "queries") if getattr(asked, key)]:
             raise AssayError(f"--{wrong[0]}: goes with a collection, and {pool} is a table")
         table = Path(pool)
         rows = worksheet.read(table)
@@ -97,13 +80,15 @@ def open_table(pool: str, options: dict[str, Any], session: LlmSession) -> Table
             raise AssayError(f"--collection: goes with a table, and there is no table {pool}")
         name, collection = pool, _load(pool)
         table = output or Path(f"{collection.card.name}.judged.csv")
-        _write_table(table, worksheet.render(list_judged(collection, queries, seed), pool))
+        _write_table(
+            table, worksheet.render(list_judged(collection, asked.queries, asked.seed), pool)
+        )
         rows = worksheet.read(table)
-    sheet = make_sheet(rows, collection, highest)
-    if spans and not sheet.spans:
+    sheet = make_sheet(rows, collection, asked.highest)
+    if asked.spans and not sheet.spans:
         raise AssayError("--spans: this collection judges the passages it prescribes, and no spans")
     scale = Scale(sheet.highest, sheet.highest)
-    if guidelines:
+    if guidelines := asked.guidelines:
         try:
             sheet = replace(sheet, guidelines=guidelines.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
@@ -113,8 +98,8 @@ def open_table(pool: str, options: dict[str, Any], session: LlmSession) -> Table
     elif sheet.guidelines == DEFAULT_GUIDELINES.format(highest=sheet.highest):
         sheet = replace(sheet, guidelines=SCALE)
         scale = Scale(HIGHEST, min(sheet.highest, HIGHEST))
-    form = Form(sheet.guidelines, scale.asked, spans)
-    job = prepare_job(table, sheet, form, scale, session, twice=options["twice"], seed=seed)
+    form = Form(sheet.guidelines, scale.asked, asked.spans)
+    job = prepare_job(table, sheet, form, scale, session, asked)
     return Table(job, name, collection, rows)
 
 
@@ -138,7 +123,7 @@ def find_runs(
     return runs
 
 
-def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelGrades:
+def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelJudge:
     """Hold the model's grades against people's, and score the runs under both."""
     job, collection = table.job, table.collection
     with closing(GradeFile(find_model_file(job.table))) as grades:
@@ -153,7 +138,7 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
         {i: grade.grade for i, grade in take(graded, judge).items()}
         for judge in (job.judge, job.judge + AGAIN)
     )
-    judge = examine(
+    return examine(
         job.judge,
         make_items(job.sheet.pairs, collection),
         count(table.people),
@@ -162,16 +147,6 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
         runs,
         measure,
     )
-    return ModelGrades(job, judge)
-
-
-def write(found: ModelGrades) -> tuple[Path, Path]:
-    """Write the report beside the table; return the paths of its Markdown and its JSON."""
-    table = found.job.table
-    facts, _, text = write_beside(
-        found, report(found.judge), table.with_name(f"{table.name}.model.md")
-    )
-    return text, facts
 
 
 def _load(name: str) -> Collection:

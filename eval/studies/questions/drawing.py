@@ -32,12 +32,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One question to be asked for: its type, the passages, and the persona who asks, if any."""
+    """One question to be asked for: its type and the passages."""
 
     number: int
     kind: QuestionKind
     passages: tuple[Passage, ...]
-    persona: str = ""
 
 
 def can_ask(kind: QuestionKind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
@@ -49,7 +48,6 @@ def draw_all(
     passages: Iterable[Passage],
     partners: Mapping[str, Collection[str]],
     kinds: Sequence[QuestionKind],
-    personas: Sequence[str],
     number: int,
     seed: int,
 ) -> list[Draw]:
@@ -64,14 +62,13 @@ def draw_all(
     by_id = {passage.id: passage for passage in passages}
     turns = _Turns(seed)
     sources = [_Stock(kind, by_id.values(), partners) for kind in kinds]
-    return list(islice(_draw(sources, by_id, partners, personas, turns), number))
+    return list(islice(_draw(sources, by_id, partners, turns), number))
 
 
 def _draw(
     sources: "list[_Stock]",
     by_id: Mapping[str, Passage],
     partners: Mapping[str, Collection[str]],
-    personas: Sequence[str],
     turns: "_Turns",
 ) -> Iterator[Draw]:
     number = 0
@@ -84,8 +81,7 @@ def _draw(
         chosen = [first]
         if source.kind.passages > 1:
             chosen.append(by_id[turns.choose("passage", partners[first.id])])
-        persona = turns.choose("persona", personas) if personas else ""
-        yield Draw(number, source.kind, tuple(chosen), persona)
+        yield Draw(number, source.kind, tuple(chosen))
         number += 1
 
 

@@ -2,8 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,17 @@ from assay.eval.collections.formats.rows import render_rows
 from assay.eval.report.renderers import markdown
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.questions.asking import DrawOutcome
-from assay.eval.studies.questions.job import QuestionJob
 from assay.eval.studies.questions.prompts import digest_prompts
-from assay.eval.studies.questions.report import describe_bias, name_favoured, report
-from assay.eval.studies.questions.running import QuestionsResult
+from assay.eval.studies.questions.report import REVIEW, describe_bias, name_favoured, report
+from assay.eval.studies.questions.results import QuestionsResult, Target
 from assay.eval.studies.questions.selection import QuestionSelection
 from assay.eval.studies.questions.sources import QuestionSource
 from assay.retrievers.base import AssayError
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.store.locks import changing
 
-REVIEW, JSON, MARKDOWN = "review.csv", "questions.json", "questions.md"
+JSON, MARKDOWN = "questions.json", "questions.md"
 FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a collection of questions goes, and what it is called."""
-
-    source: QuestionSource
-    name: str
-    folder: Path
 
 
 def find_target(source: QuestionSource, name: str | None, output: Path | None) -> Target:
@@ -68,27 +58,26 @@ def check_target(target: Target, force: bool) -> None:
     author.check_target(source.origin, target.folder, FILES, force)
 
 
-def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
-    """Write the collection, sealed, and return its card. Raises AssayError as `check_target`."""
+def write_set(found: QuestionsResult, *, force: bool) -> QuestionsResult:
+    """Write the collection, sealed; return the result with its card. Raises as `check_target`."""
+    target, job, made = found.target, found.job, found.made
     source, name, folder = target.source, target.name, target.folder
-    job, made = result.job, result.made
-    written_on = datetime.now(UTC).date().isoformat()
     by = f"model {job.session.model.name}, prompt {digest_prompts()}"
     judgments = [
-        _judgment(outcome, i, source.documents[item.doc_id].text, by, written_on)
+        _judgment(outcome, i, source.documents[item.doc_id].text, by, found.written_on)
         for outcome in made.kept.values()
         for i, item in enumerate(outcome.gold)
     ]
-    about = describe_set(job, made, written_on)
-    whole = f"{about} {describe_bias(made)}"
+    told = report(replace(found, ledger=CostLedger()))  # equal results give equal reports
+    about = f"{told.description} {describe_bias(made)}"
     questions = f"questions by {job.session.model.name}"
     files = {
         author.QUERIES: render_rows([_query(name, made) for name in made.kept]),
         author.JUDGMENTS: render_rows(judgments),
         REVIEW: _render_review(source, made, author.refer_to(name, folder)),
-        JSON: encode_json(result.as_json()).decode(),
-        MARKDOWN: markdown.render(report(result, name, about)),
-        **author.describe(source.origin, name, folder, source.documents, questions, whole),
+        JSON: encode_json(found.as_json()).decode(),
+        MARKDOWN: markdown.render(told),
+        **author.describe(source.origin, name, folder, source.documents, questions, about),
     }
     if favours := name_favoured(made.bias):
         files[FILE] += f"favours: {json.dumps(favours, ensure_ascii=False)}\n"
@@ -96,19 +85,7 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
         check_target(target, force)  # the questions took their time
         author.write_files(source.origin, folder, files)
         seal(read_card(folder / FILE))
-    return folder / FILE
-
-
-def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> str:
-    """Return by whom a set was written, and how it was tested."""
-    kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
-    return (
-        f"{len(made.kept)} questions written on {written_on} by a language model, "
-        f"{job.session.model.name}, about passages drawn from {len(job.documents)} documents (seed "
-        f"{job.spec.seed}), and tested by the same model: of {len(made.outcomes)} asked for the "
-        f"others were dropped. When this was written a person had seen none of them; "
-        f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}."
-    )
+    return replace(found, card=folder / FILE)
 
 
 def _query(name: str, made: QuestionSelection) -> dict[str, Any]:
@@ -118,8 +95,6 @@ def _query(name: str, made: QuestionSelection) -> dict[str, Any]:
         "overlap": round(outcome.overlap, 3),
         "review": name in made.review,
     }
-    if outcome.draw.persona:
-        about["persona"] = outcome.draw.persona
     row = {"_id": name, "text": outcome.question, "type": outcome.draw.kind.name}
     return row | {"metadata": about}
 

@@ -1,49 +1,83 @@
-"""A job of writing questions: its specification, documents, model and testing pipeline."""
+"""What is asked for: questions about drawn passages, by which model, tested by which pipeline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.model_families import warn_of_families
 from assay.eval.llm.session import LlmSession
+from assay.eval.running.study import Argument, Option
+from assay.eval.running.study_options import (
+    LARGEST,
+    AskedModelOptions,
+    Names,
+    Overrides,
+    Reference,
+)
+from assay.eval.studies.questions.asking import DrawOutcome, Examiner
 from assay.eval.studies.questions.drawing import Draw, can_ask, draw_all
-from assay.eval.studies.questions.kinds import QuestionKind
+from assay.eval.studies.questions.kinds import QuestionKind, choose_kinds
 from assay.eval.studies.questions.search import find_legs
-from assay.eval.studies.questions.sources import PassagePool, cut_passages
-from assay.retrievers.base import Document
+from assay.eval.studies.questions.sources import PassagePool, QuestionSource, cut_passages
+from assay.retrievers.base import Chunk
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.stages.rerank import RerankSettings
 
-PURPOSE = "questions"
-MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
+SIMILAR = 0.92  # cosine with an earlier question above which a question is dropped
+Search = Callable[[str], Sequence[Chunk]]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSpec:
-    """What is wanted: how many questions of which types, by whom, and what they must pass.
+class QuestionOptions(AskedModelOptions):
+    """Which documents are asked about, how many questions of which types, and what they must pass.
 
-    `max_overlap` and `max_similarity` are the shares of copied runs and the cosine above which a
-    question is dropped; `review` is the share that a person is to look at.
+    A share of `max_overlap` of copied runs drops a question; a share of `review` is for a person.
     """
 
-    number: int
-    kinds: Sequence[QuestionKind]
-    personas: Sequence[str]
-    seed: int
-    max_overlap: float
-    max_similarity: float
-    review: float
+    documents: Annotated[Reference, Argument("FOLDER|COLLECTION")]
+    overrides: Overrides = ()
+    number: int = Field(
+        100, ge=1, le=LARGEST, description="Questions to ask for; fewer pass the tests."
+    )
+    types: Annotated[Names, Option(text=True)] = Field(
+        (), description="By name, separated by commas, in equal shares.  [default: all]"
+    )
+    seed: int = Field(0, ge=0, le=LARGEST, description="Of the draw.")
+    max_overlap: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Drop a question if a larger share of its three-word sequences is in the "
+        "passage.",
+    )
+    review: float = Field(
+        0.1, gt=0, le=1, description="Share that is marked for a person to look at."
+    )
+    config: Reference = Field(
+        "hybrid",
+        description="The pipeline by whose legs questions are tested; KEY.PATH=VALUE changes it.",
+    )
+    name: str | None = Field(
+        None, description="Name of the new collection.  [default: NAME-questions]"
+    )
+    output: Path | None = Field(
+        None, description="Where the card goes.  [default: ./datasets/NAME]"
+    )
+    force: bool = Field(False, description="Overwrite a collection that is there already.")
 
 
 @dataclass(frozen=True)
 class QuestionJob:
-    """A specification, documents, the model that is asked, and the pipeline that tests."""
+    """What is asked for, the documents, the model that is asked, and the pipeline that tests."""
 
-    documents: Mapping[str, Document]
-    spec: QuestionSpec
+    asked: QuestionOptions
+    source: QuestionSource
+    kinds: Sequence[QuestionKind]
     config: RunConfig
     pool: PassagePool
     session: LlmSession
@@ -51,10 +85,8 @@ class QuestionJob:
     @cached_property
     def draws(self) -> list[Draw]:
         """What is asked for, in order."""
-        spec, pool = self.spec, self.pool
-        return draw_all(
-            pool.passages, pool.partners, spec.kinds, spec.personas, spec.number, spec.seed
-        )
+        pool, asked = self.pool, self.asked
+        return draw_all(pool.passages, pool.partners, self.kinds, asked.number, asked.seed)
 
     @cached_property
     def empty(self) -> list[str]:
@@ -62,7 +94,7 @@ class QuestionJob:
         passages, partners = self.pool.passages, self.pool.partners
         return [
             kind.name
-            for kind in self.spec.kinds
+            for kind in self.kinds
             if not any(can_ask(kind, passage, partners) for passage in passages)
         ]
 
@@ -80,45 +112,42 @@ class QuestionJob:
                 parts["reranker"] = getattr(stage.model, "model", "")
         return warn_of_families(parts)
 
-    @property
-    def ledger(self) -> CostLedger:
-        """The ledger, not yet open, of all that this model is asked about these documents."""
-        texts = {name: document.text for name, document in self.documents.items()}
-        return self.session.ledger(texts, self.session.model.identity)
+    def ask(self, search: Search) -> LlmJob[str, DrawOutcome]:
+        """Return the job of asking for all questions, by the ids of their queries.
 
-    def name_query(self, draw: Draw) -> str:
-        """Return the id of the query of a draw."""
-        return f"q{draw.number + 1:04}"
+        `search` returns the best passages of all documents for a question.
+        """
+
+        def examine(name: str, draw: Draw, ask: Ask) -> DrawOutcome:
+            examiner = Examiner(ask, self.source.documents, search, self.asked.max_overlap)
+            return examiner.examine(draw, name)
+
+        names = {f"q{draw.number + 1:04}": draw for draw in self.draws}
+        tasks = {name: partial(examine, name, draw) for name, draw in names.items()}
+        texts = {name: document.text for name, document in self.source.documents.items()}
+        return LlmJob(self.session, tasks, "questions", [texts, self.session.model.identity])
 
     def as_json(self) -> dict[str, Any]:
         """Return what is asked as JSON values."""
         return {
-            "documents": len(self.documents),
+            "documents": len(self.source.documents),
             "passages": len(self.pool.passages),
             "model": self.session.model.name,
             "config": self.config.name,
-            "number": self.spec.number,
-            "seed": self.spec.seed,
-            "max_overlap": self.spec.max_overlap,
-            "max_similarity": self.spec.max_similarity,
+            "number": self.asked.number,
+            "seed": self.asked.seed,
+            "max_overlap": self.asked.max_overlap,
+            "max_similarity": SIMILAR,
             "draws": len(self.draws),
             "budget_usd": self.session.settings.max_cost_usd,
             "warnings": self.warnings,
         }
 
 
-def prepare_job(
-    documents: Mapping[str, Document],
-    spec: QuestionSpec,
-    config: str,
-    overrides: Sequence[str],
-    session: LlmSession,
-) -> QuestionJob:
-    """Cut the documents into passages. Raises AssayError.
-
-    `config` names the pipeline by which questions are tested.
-    """
-    tested_by = load_config(config, overrides)
+def prepare_job(asked: QuestionOptions, source: QuestionSource, session: LlmSession) -> QuestionJob:
+    """Cut the documents into passages. Raises AssayError."""
+    kinds = choose_kinds(asked.types)
+    tested_by = load_config(asked.config, asked.overrides)
     find_legs(tested_by)
-    pool = cut_passages(list(documents.values()), session.resources)
-    return QuestionJob(documents, spec, tested_by, pool, session)
+    pool = cut_passages(list(source.documents.values()), session.resources)
+    return QuestionJob(asked, source, kinds, tested_by, pool, session)

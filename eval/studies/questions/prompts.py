@@ -17,7 +17,7 @@ Write one question that a person would put to a search over documents like this,
 seen them.
 
 Its type: {wanted}
-{persona}
+
 - It is in the language of the text.
 - It can be understood by itself: it names what it is about, and says nothing of a text, passage, \
 document or excerpt.
@@ -26,7 +26,6 @@ document or excerpt.
 
 {form} Write nothing but the JSON object. If no such question can be asked about this text, the \
 question is "" and the list is empty."""
-PERSONA = "Who asks, in what situation: {persona}\n"
 ANSWERED = (
     "Only this text can answer it: common knowledge does not.",
     'Reply with a JSON object {"question": "…", "quotes": [{"quote": "…", "grade": 3}]}. Each '
@@ -67,14 +66,7 @@ USUAL_QUESTION = "What has to be done before the permit runs out, and who may as
 def ask_question(draw: Draw) -> Prompt:
     """Return the prompt that asks for the question of `draw`."""
     need, form = ANSWERED if draw.kind.answered else UNANSWERED
-    persona = PERSONA.format(persona=json.dumps(draw.persona, ensure_ascii=False))
-    instruction = WRITE.format(
-        fences=FENCES,
-        wanted=draw.kind.wanted,
-        persona=persona if draw.persona else "",
-        need=need,
-        form=form,
-    )
+    instruction = WRITE.format(fences=FENCES, wanted=draw.kind.wanted, need=need, form=form)
     quotes = [{"quote": _pick_quote(passage), "grade": 3} for passage in draw.passages]
     example = {"question": _make_usual(draw), "quotes": quotes if draw.kind.answered else []}
     shown = "\n\n".join(fence(_describe(passage)) for passage in draw.passages)
@@ -110,7 +102,7 @@ def digest_prompts() -> str:
     """Return eight hexadecimal digits that any word changes with which questions and their tests
     are asked, passages left out.
     """
-    words = [WRITE, PERSONA, ANSWERED, UNANSWERED, ANSWERS, ASKED, RECALL, AGREES, AGAIN, FENCES]
+    words = [WRITE, ANSWERED, UNANSWERED, ANSWERS, ASKED, RECALL, AGREES, AGAIN, FENCES]
     return digest("questions", words, [[kind.name, kind.wanted] for kind in KINDS.values()])[:8]
 
 

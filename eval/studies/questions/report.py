@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 from operator import itemgetter
 
+from assay.eval.collections.authoring.skipped_files import describe_skipped
+from assay.eval.collections.groups import count_independent
 from assay.eval.collections.traits import describe_overlap
+from assay.eval.llm.costs import account
 from assay.eval.report.blocks import Block, Column, Facts, Report, Table
 from assay.eval.report.formats import count, score, signed
+from assay.eval.studies.comparison.differences import foretell
 from assay.eval.studies.questions.asking import MEANING
-from assay.eval.studies.questions.job import QuestionJob
-from assay.eval.studies.questions.running import QuestionsResult
+from assay.eval.studies.questions.job import SIMILAR, QuestionJob
+from assay.eval.studies.questions.results import QuestionsResult
 from assay.eval.studies.questions.selection import Bias, QuestionSelection
 
+REVIEW = "review.csv"
 NAMED = 20  # dropped questions shown of each cause
 OVERLAP = "Overlap is the share of a question's three-word sequences that are in its passage."
 KINDS = (
@@ -33,24 +38,45 @@ DROPPED = (
 )
 
 
-def report(found: QuestionsResult, name: str = "", about: str = "") -> Report:
-    """Return the report of written questions. It holds no time: equal results give equal reports.
-
-    `name` is that of their collection, and `about` sums up how they were made.
-    """
+def report(found: QuestionsResult) -> Report:
+    """Return the report of written questions."""
     job, made = found.job, found.made
     kept = f"{count(len(made.kept), 'question')} kept, {len(made.review)} marked for a person"
+    verdict = ["no question passed the tests; nothing is written"]
+    if made.kept:
+        verdict = [
+            kept,
+            describe_bias(made),
+            foretell(len(made.kept), count_independent(made.groups)),
+        ]
     return Report(
         id="",
         kind="questions",
-        title=f"Questions of {name}" if name else "Questions",
+        title=f"Questions of {found.target.name}",
         subject=describe_job(job),
-        verdict=[kept, describe_bias(made)]
-        if made.kept
-        else ["no question passed the tests; nothing is written"],
-        warnings=list(warn(job)),
-        blocks=[*_show_kinds(made), *_show_dropped(job, made), _show_request(job)],
-        description=about,
+        verdict=verdict,
+        warnings=[*describe_skipped(found.target.source.skipped), *warn(job)],
+        blocks=[
+            *_show_kinds(made),
+            *_show_dropped(job, made),
+            _show_request(job),
+            *account(found.ledger),
+        ],
+        description=_describe_set(found) if made.kept else "",
+    )
+
+
+def _describe_set(found: QuestionsResult) -> str:
+    """Return by whom a set was written, and how it was tested."""
+    job, made = found.job, found.made
+    kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
+    return (
+        f"{len(made.kept)} questions written on {found.written_on} by a language model, "
+        f"{job.session.model.name}, about passages drawn from {len(job.source.documents)} "
+        f"documents (seed {job.asked.seed}), and tested by the same model: of "
+        f"{len(made.outcomes)} asked for the others were dropped. When this was written a person "
+        f"had seen none of them; "
+        f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}."
     )
 
 
@@ -58,7 +84,7 @@ def describe_job(job: QuestionJob) -> tuple[str, ...]:
     """Return what is asked about, and how much of it is drawn."""
     pool = job.pool
     return (
-        count(len(job.documents), "document"),
+        count(len(job.source.documents), "document"),
         f"{count(len(pool.passages), 'passage')} to ask about ({pool.short} say too little)",
         f"{len(job.draws)} drawn",
     )
@@ -83,8 +109,8 @@ def _show_dropped(job: QuestionJob, made: QuestionSelection) -> Iterator[Block]:
     if not causes:
         return
     note = (
-        f"In the order of the tests. Overlap above {job.spec.max_overlap} and a cosine above "
-        f"{job.spec.max_similarity} drop a question."
+        f"In the order of the tests. Overlap above {job.asked.max_overlap} and a cosine above "
+        f"{SIMILAR} drop a question."
     )
     yield Table("dropped", "What was dropped", CAUSES, [*causes.items()], note)
     rows = [
@@ -97,11 +123,10 @@ def _show_dropped(job: QuestionJob, made: QuestionSelection) -> Iterator[Block]:
 
 
 def _show_request(job: QuestionJob) -> Facts:
-    spec = job.spec
     pairs = [
-        ("Questions", f"{spec.number:,}"),
-        ("Types", ", ".join(kind.name for kind in spec.kinds)),
-        ("Seed", str(spec.seed)),
+        ("Questions", f"{job.asked.number:,}"),
+        ("Types", ", ".join(kind.name for kind in job.kinds)),
+        ("Seed", str(job.asked.seed)),
         ("Model", job.session.model.name),
         ("Tested by the legs of", job.config.name),
     ]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.collections.collection import Query
 from assay.eval.collections.groups import Group
 from assay.eval.collections.traits import share_words
 from assay.eval.statistics.estimates import Estimate
@@ -48,14 +47,6 @@ class QuestionSelection:
     def kept(self) -> dict[str, DrawOutcome]:
         """The questions that passed, by query id."""
         return {name: outcome for name, outcome in self.outcomes.items() if outcome.cause is None}
-
-    @property
-    def queries(self) -> list[Query]:
-        """The questions that passed, as queries."""
-        return [
-            Query(name, outcome.question, outcome.draw.kind.name)
-            for name, outcome in self.kept.items()
-        ]
 
     @property
     def groups(self) -> list[Group]:
@@ -114,7 +105,6 @@ class QuestionSelection:
                 {
                     "id": name,
                     "type": outcome.draw.kind.name,
-                    "persona": outcome.draw.persona,
                     "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
                     "question": outcome.question,
                     "overlap": outcome.overlap,

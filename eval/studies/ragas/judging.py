@@ -5,16 +5,13 @@ answers are kept is not known here.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from assay.eval.llm.job import Ask, Asking, read_answer
+from assay.eval.llm.job import Ask, read_answer
 from assay.eval.studies.ragas.library import load
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample
-from assay.eval.studies.ragas.scores import Scores, is_score
-from assay.retrievers.base import T
+from assay.eval.studies.ragas.scores import Outcome, is_score
 from assay.retrievers.language_models.base import Prompt
 
 UNREADABLE = "a reply of the model was not the required JSON"
@@ -35,55 +32,26 @@ class NoScoreError(Exception):
     """An answer of the model that cannot be used; the message says why, in one phrase."""
 
 
-def score(metrics: Sequence[Metric], samples: Sequence[Sample], asking: Asking) -> list[Scores]:
-    """Return the scores of judged `metrics`.
+def settle(metric: Metric, sample: Sample) -> Outcome | None:
+    """Return what is known of a sample without asking; None where the model must be asked.
 
-    A query without hits scores 0 without a question; it has no faithfulness, because there is
-    nothing to be faithful to. A query for which any answer cannot be used has no score. Raises
-    AssayError where no further call can succeed.
+    A query without hits scores 0; it has no faithfulness, because there is nothing to be faithful
+    to.
     """
-    if not metrics:
-        return []
-    load()
-    values: dict[str, dict[str, float]] = {metric.name: {} for metric in metrics}
-    missing: dict[str, dict[str, str]] = {metric.name: {} for metric in metrics}
-    tasks = {}
-    empty = tuple(sample.query for sample in samples if not sample.passages)
-    for sample in samples:
-        for metric in metrics:
-            if metric.referenced and not sample.answer:
-                missing[metric.name][sample.query] = "no reference answer"
-            elif metric.responded and sample.response == "":
-                missing[metric.name][sample.query] = "no answer was given"
-            elif sample.passages:
-                tasks[metric.name, sample.query] = partial(_find_score, metric, sample)
-            elif metric.nearest:
-                values[metric.name][sample.query] = 0.0
-            else:
-                missing[metric.name][sample.query] = "nothing was returned"
-    for (name, query), found in asking.all(tasks, "judging").items():
-        if isinstance(found, str):
-            missing[name][query] = found
-        else:
-            values[name][query] = found
-    return [
-        Scores(
-            metric,
-            # In the order of the samples, not in that of the answers: intervals depend on it.
-            _order(values[metric.name], samples),
-            empty,
-            _order(missing[metric.name], samples),
-        )
-        for metric in metrics
-    ]
+    if metric.referenced and not sample.answer:
+        return "no reference answer"
+    if metric.responded and sample.response == "":
+        return "no answer was given"
+    if sample.passages:
+        return None
+    return 0.0 if metric.nearest else "nothing was returned"
 
 
-def _order(found: Mapping[str, T], samples: Sequence[Sample]) -> dict[str, T]:
-    return {sample.query: found[sample.query] for sample in samples if sample.query in found}
+def find_score(metric: Metric, sample: Sample, ask: Ask) -> Outcome:
+    """Return the score of a sample. It has none where any answer cannot be used.
 
-
-def _find_score(metric: Metric, sample: Sample, ask: Ask) -> float | str:
-    """Return a score, or in one phrase why there is none."""
+    Raises AssayError where no further call can succeed.
+    """
     try:
         return _score(metric, sample, ask)
     except NoScoreError as reason:

@@ -8,7 +8,7 @@ from typing import Any
 from assay.eval.studies.ragas.library import load
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample
-from assay.eval.studies.ragas.scores import Scores, is_score
+from assay.eval.studies.ragas.scores import Outcome, Scores, gather, is_score
 from assay.retrievers.base import Progress
 
 
@@ -20,22 +20,19 @@ def score(metrics: Sequence[Metric], samples: Sequence[Sample], progress: Progre
     if not metrics:
         return []
     library = load()
+    found: dict[tuple[str, str], Outcome] = {}
     made = {metric.name: _make(library, metric.name) for metric in metrics}
-    values: dict[str, dict[str, float]] = {name: {} for name in made}
-    missing: dict[str, dict[str, str]] = {name: {} for name in made}
-    empty = tuple(sample.query for sample in samples if not sample.contexts)
     with asyncio.Runner() as runner:
         for sample in progress.track(samples, "ragas", len(samples)):
             for name, metric in made.items():
                 if not sample.gold_ids:
-                    missing[name][sample.query] = "no gold item is relevant"
+                    found[name, sample.query] = "no gold item is relevant"
                 elif not sample.contexts:
-                    values[name][sample.query] = 0.0
-                elif is_score(value := runner.run(_score(metric, sample))):
-                    values[name][sample.query] = value
+                    found[name, sample.query] = 0.0
                 else:
-                    missing[name][sample.query] = "ragas gave no score"
-    return [Scores(item, values[item.name], empty, missing[item.name]) for item in metrics]
+                    value = runner.run(_score(metric, sample))
+                    found[name, sample.query] = value if is_score(value) else "ragas gave no score"
+    return gather(metrics, samples, found)
 
 
 async def _score(metric: Any, sample: Sample) -> float:

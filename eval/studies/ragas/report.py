@@ -53,6 +53,7 @@ def report(found: AskedRuns[RagasResult]) -> Report:
                 for block in _show(name, result)
             ),
             Prose("What the columns mean", NOTE, brief=True),
+            *found.show(),
         ],
     )
 

@@ -7,11 +7,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from assay.eval.runs.files import encode_json
 from assay.eval.runs.stored import StoredRun
-from assay.eval.studies.ragas.beside import Beside, compare
-from assay.eval.studies.ragas.scores import Scores
-from assay.retrievers.store.files import write_atomically
+from assay.eval.studies.ragas.beside import Beside
 
 FILE = "ragas.json"
 OF_ANSWERS = "ragas_answers.json"
@@ -49,13 +46,6 @@ class RagasResult:
         }
 
 
-def make_result(
-    run: StoredRun, k: int | None, queries: int, judge: str, scores: Sequence[Scores]
-) -> RagasResult:
-    """Return the scores of a run beside its measures."""
-    return RagasResult(run, k, queries, judge, compare(run, scores, k))
-
-
 def find_lost(result: RagasResult) -> str:
     """Say what stands in the result's file and not in it; "" where nothing is lost by writing it.
 
@@ -72,9 +62,3 @@ def find_lost(result: RagasResult) -> str:
         return ""
     by = f" judged by {judge}" if judge else ""
     return f"{', '.join(sorted(metrics))} of {queries} queries{by}"
-
-
-def write(result: RagasResult) -> Path:
-    """Write the result into the folder of its run; return the path."""
-    write_atomically(result.path, encode_json(result.as_json()))
-    return result.path

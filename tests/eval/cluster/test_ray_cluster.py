@@ -149,7 +149,7 @@ def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path):
     names = {"ASSAY_CACHE": tmp_path / "cache", "ASSAY_REPORTS": tmp_path / "reports"}
     environment = {name: str(path) for name, path in names.items()}
     environment |= {"TMPDIR": str(place), "OPENAI_API_KEY": SECRET}
-    words = ["run", "semantic", "dataset=tarnwick", "latency.queries=0", "--no-track"]
+    words = ["run", "semantic", *QUICK, "--no-track"]
     process = start(*words, "--ray", "local", environment=environment)
     find_worker("encode", process)
     (session,) = place.glob("assay-ray-*")

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 import yaml
-from assay.eval.collections.card_files import parse_card
 from tools.processes import ROOT
 
 from assay.eval.collections.card import Card
+from assay.eval.collections.catalog import parse_card
 from assay.eval.collections.formats.registry import FORMATS
 
 MODELS = {"card": Card, **{k: v.card_class for k, v in FORMATS.items()}}

@@ -11,7 +11,8 @@ from doubles.language_model_server import KEY, Call, LanguageModelServer, Reacti
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, LlmFixture, ask, end
 
-from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Ask, Asking, read_answer
+from assay.eval.llm.costs import account, describe, foretell
+from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Ask, Asking, LlmJob, read_answer
 from assay.eval.llm.session import LlmSession
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
@@ -35,9 +36,11 @@ def room(tmp_path, monkeypatch):
         yield make
 
 
-def make_session(here, budget=None, at_once=4):
+def make_job(here, texts, budget=None, at_once=4, groups=None):
     pace = CallSettings(concurrency=at_once, attempts=2, backoff_seconds=0.01, max_cost_usd=budget)
-    return LlmSession("some", here.model, pace, PRICES, Resources(here.cache))
+    session = LlmSession("some", here.model, pace, PRICES, Resources(here.cache))
+    tasks = {text: partial(put, text) for text in texts}
+    return LlmJob(session, tasks, "asking", ["job"], groups or {})
 
 
 def put(text, ask_):
@@ -68,30 +71,48 @@ def test_what_is_wrong_with_an_answer_is_told_and_stops_nothing(room):
     assert len(here.server.calls) == 5
 
 
-def test_tasks_are_rehearsed_by_examples_and_run_for_real(room):
+def test_tasks_are_rehearsed_by_examples_and_run_for_real(room, monkeypatch):
     here = room(last_word)
-    session = make_session(here)
-    tasks = {text: partial(put, text) for text in ("b", "a", "c")}
-    counted = session.count()
-    assert set(Asking(counted.ask).all(tasks, "asking").values()) == {"an example"}
+    job = make_job(here, ["b", "a", "c"])
+    counted = job.count()
     assert (counted.to_ask, counted.known, len(here.server.calls)) == (3, 0, 0)
-    with session.open(session.ledger("job"), counted) as asking:
-        assert list(asking.all(tasks, "asking").items()) == [("b", "b"), ("a", "a"), ("c", "c")]
-    counted = session.count()
-    Asking(counted.ask).all(tasks, "asking")
-    assert (counted.to_ask, counted.known) == (0, 3)
-    ledger = session.ledger("job")
-    with session.open(ledger, counted) as asking:
-        assert asking.all({"a": tasks["a"]}, "asking") == {"a": "a"}
-    assert (ledger.earlier, len(here.server.calls)) == (CallTotals(), 3)
+    told = foretell("words", counted, {"of": 1})
+    assert told.lines[0] == "words: 0 answers known, 3 to ask openai some"
+    assert (told.json["to_ask"], told.json["of"]) == (3, 1)
+    heard = []
+    assert list(job.run(lambda *found: heard.append(found)).items()) == [
+        ("b", "b"), ("a", "a"), ("c", "c"),
+    ]  # fmt: skip
+    assert sorted(heard) == [("a", "a"), ("b", "b"), ("c", "c")]
+    assert job.ledger.run.calls == 3
+    assert describe(job.ledger)["run"]["calls"] == 3
+    # What is kept needs no call and no key.
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    again = make_job(here, ["a", "b"])
+    assert (again.count().known, again.count().to_ask) == (2, 0)
+    assert again.run() == {"a": "a", "b": "b"}
+    assert (again.ledger.run, len(here.server.calls)) == (CallTotals(), 3)
+    assert (account(again.ledger), describe(again.ledger)) == ([], None)
 
 
-def test_an_estimate_leaves_the_providers_cache_out(room):
+def test_a_missing_key_and_another_process_are_one_line(room, monkeypatch):
+    here = room(last_word)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.setattr(here.model, "url", None)  # the provider itself, which needs a key
+    with pytest.raises(AssayError, match=r"^OPENAI_API_KEY: not set.* in the environment$"):
+        make_job(here, ["a"]).run()
+    with make_job(here, ["a"]).ledger, pytest.raises(AssayError, match="another process"):
+        make_job(here, ["a"]).run()
+    assert not here.server.calls
+
+
+def test_an_estimate_takes_the_providers_cache_into_account_for_groups_alone(room):
     here = room(last_word)
     here.model.cached_from = 1
-    counted = make_session(here).count()
-    Asking(counted.ask).all({text: partial(put, text) for text in "ab"}, "asking")
-    assert counted.usage.cache_write == counted.usage.cache_read == 0 < counted.usage.input
+    plain = make_job(here, "ab").count()
+    assert plain.usage.cache_write == plain.usage.cache_read == 0 < plain.usage.input
+    grouped = make_job(here, "ab", groups=dict.fromkeys("ab", "one")).count()
+    assert grouped.usage.cache_write == grouped.usage.cache_read > 0
 
 
 def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room):
@@ -106,30 +127,27 @@ def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room):
         return last_word(call)
 
     here = room(react)
-    session = make_session(here, at_once=2)
-    tasks = {text: partial(put, text) for text in ("bad", "good", "later")}
-    ledger = session.ledger("job")
-    with session.open(ledger) as asking:
-        assert dict(asking.each(tasks, "asking")) == {"good": "good"}
-    assert "refuses" in asking.stopped
-    assert (len(here.server.calls), ledger.run.calls) == (2, 1)
-    with (
-        session.open(session.ledger("job")) as asking,
-        pytest.raises(AssayError, match=f"refuses .*; what was answered is kept: {GOES_ON}$"),
-    ):
-        asking.all(tasks, "asking")
+    heard = []
+    job = make_job(here, ["bad", "good", "later"], at_once=2)
+    with pytest.raises(AssayError, match=f"refuses .*; {GOES_ON}$"):
+        job.run(lambda *found: heard.append(found))
+    assert heard == [("good", "good")]
+    assert (len(here.server.calls), job.ledger.run.calls) == (2, 1)
 
 
-def test_the_budget_ends_all(room):
+def test_the_budget_ends_all_and_is_told(room):
     here = room(last_word)
     worst = PRICES.worst(ask("q1").most_tokens, here.model.most_output)
-    session = make_session(here, 1.5 * worst, at_once=1)
-    ledger = session.ledger("job")
-    with session.open(ledger) as asking:
-        found = dict(asking.each({f"q{i}": partial(put, f"q{i}") for i in range(99)}, "asking"))
-    assert 0 < len(found) < 99
-    assert "allows no further call" in asking.stopped
-    assert ledger.run.usd <= 1.5 * worst
+    job = make_job(here, [f"q{i}" for i in range(99)], budget=1.5 * worst, at_once=1)
+    heard = []
+    with pytest.raises(AssayError, match="allows no further call"):
+        job.run(lambda *found: heard.append(found))
+    assert 0 < len(heard) < 99
+    assert job.ledger.run.usd <= 1.5 * worst
+    (facts,) = account(job.ledger)
+    told = dict(facts.pairs)
+    assert told["sent"].startswith(f"{len(heard)} calls, ")
+    assert told["budget"] == f"{job.ledger.run.usd:.4f} of {1.5 * worst:.4f} USD"
 
 
 def test_another_error_is_raised_and_nothing_more_is_asked(room):
@@ -138,10 +156,9 @@ def test_another_error_is_raised_and_nothing_more_is_asked(room):
     def fail(ask_: Ask) -> str:
         raise ZeroDivisionError
 
-    session = make_session(here, at_once=1)
-    with session.open(session.ledger("job")) as asking, pytest.raises(ZeroDivisionError):
-        asking.all({"a": fail, "b": partial(put, "b")}, "asking")
-    assert asking.stopped == "interrupted"
+    job = replace(make_job(here, "b", at_once=1), tasks={"a": fail, "b": partial(put, "b")})
+    with pytest.raises(ZeroDivisionError):
+        job.run()
     assert not here.server.calls
 
 

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from assay.eval.cli.report_screen import print_report
-from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Scatter, Table, print_cell
+from assay.eval.report.blocks import (
+    Column,
+    Facts,
+    Plot,
+    Prose,
+    Report,
+    Scatter,
+    Table,
+    find_drawn,
+    print_cell,
+)
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.report.result import StudyResult
@@ -219,6 +229,11 @@ def test_figures_are_drawn_as_bars(capsys):
     with pytest.raises(AssayError, match="nothing here has intervals"):
         result.plot()
     assert page.render(replace(report, blocks=[replace(table, rows=[])]))
+
+
+def test_of_shares_no_other_figure_is_drawn():
+    table = Table("shares", "Shares", COLUMNS, ROWS, plot=Plot("gain", "share"))
+    assert [find_drawn(table, row) for row in ROWS] == [ROWS[0].gain, None, None]
 
 
 def test_rows_of_other_units_are_printed_by_their_own():

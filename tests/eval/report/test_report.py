@@ -151,8 +151,9 @@ def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(summary, 
     assert counted["none"] == sum(row.found_at is None for row in query_rows(summary))
 
 
-def test_worst_are_the_lowest_scores_below_one(summary):
+def test_worst_are_the_lowest_scores_below_one(summary, told):
     rows = worst(query_rows(summary))
+    assert tuple(told.tables["worst"].rows) == rows
     scores = [row.score for row in rows]
     assert scores == sorted(scores)
     assert max(scores) < 1

@@ -170,7 +170,7 @@ def test_a_seeded_leak_is_an_error_that_names_query_and_chunk(
     with (
         build(retriever, collection, tmp_path) as pipeline,
         pytest.raises(
-            LeakError, match=r"query q\d shows .* of document (secret|nobody)\.md"
+            LeakError, match=r"leak: query q\d shows .* (secret|nobody)\.md, which principal"
         ) as raised,
     ):
         search_all(pipeline, collection)

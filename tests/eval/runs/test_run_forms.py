@@ -93,4 +93,4 @@ def test_an_asynchronous_function_is_told_how_to_wait(function):
     with pytest.raises(AssayError, match="lambda query, k: asyncio"):
         run(function, collection=collection, track=False)
     waiting = run(lambda q, k: asyncio.run(search(q, k)), collection=collection, track=False)
-    assert waiting.measures.loc["nDCG@10", "mean"] == 1
+    assert waiting.tables["measures"].loc["nDCG@10", "mean"] == 1

@@ -22,12 +22,20 @@ STUDIES = {
 K1 = "retriever.legs.keyword.k1"
 
 # The words of a command, and what its function is given for the same.
+MODEL = "--provider openai --model m --prices 1,1,1,1 --max-cost-usd 2"
+NAMED = {"provider": "openai", "model": "m", "prices": "1,1,1,1", "max_cost_usd": 2}
 ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("ablate hybrid", ("hybrid",), {}),
     (
         "ablate hybrid limit=4 --measures nDCG@5,Hit@1 --timed 0",
         ("hybrid", "limit=4"),
         {"measures": ["nDCG@5", "Hit@1"], "timed": 0},
+    ),
+    (f"answer hybrid {MODEL}", ("hybrid",), NAMED),
+    (
+        f"answer hybrid limit=3 --context-tokens 90 --limit 2 {MODEL}",
+        ("hybrid", "limit=3"),
+        {"context_tokens": 90, "limit": 2, **NAMED},
     ),
     ("audit -n 250 --base .71 --new .74", (250, 0.71, 0.74), {}),
     (
@@ -41,11 +49,27 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
         ("tarnwick", "limit=9"),
         {"config": "other", "budget": 120, "max_latency": 50, "measure": "Hit@1"},
     ),
+    (f"contexts law {MODEL}", ("law",), NAMED),
+    (
+        f"contexts law --config some --window-tokens 900 --output c.jsonl {MODEL}",
+        ("law",),
+        {"config": "some", "window_tokens": 900, "output": "c.jsonl", **NAMED},
+    ),
     ("ingest docs", ("docs",), {}),
     (
         "ingest docs a.b=1 --config bm25 --again",
         (Path("docs"), "a.b=1"),
         {"config": "bm25", "rerun": True},
+    ),
+    (f"judge pool.csv {MODEL}", ("pool.csv",), NAMED),
+    (
+        "judge law one two --collection x --output t.csv --queries 3 --guidelines g.md --highest 2 "
+        f"--spans --twice .5 --measure Hit@1 --seed 4 {MODEL}",
+        ("law", "one", "two"),
+        {
+            "collection": "x", "output": "t.csv", "queries": 3, "guidelines": "g.md", "highest": 2,
+            "spans": True, "twice": 0.5, "measure": "Hit@1", "seed": 4, **NAMED,
+        },
     ),
     ("overlap one two", ("one", "two"), {}),
     (
@@ -55,6 +79,25 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ),
     ("parity sqlite", ("sqlite",), {}),
     ("parity sqlite tarnwick k=2 --limit 6", ("sqlite", "tarnwick", "k=2"), {"limit": 6}),
+    (f"questions docs {MODEL}", ("docs",), NAMED),
+    (
+        "questions docs a.b=1 --number 7 --types factual,definition --seed 3 --max-overlap .4 "
+        f"--review .2 --config hybrid --name x --output y --force {MODEL}",
+        ("docs", "a.b=1"),
+        {
+            "number": 7, "types": ["factual", "definition"], "seed": 3, "max_overlap": 0.4,
+            "review": 0.2, "config": "hybrid", "name": "x", "output": "y", "force": True, **NAMED,
+        },
+    ),
+    ("ragas one", ("one",), {}),
+    (
+        f"ragas one --metrics Faithfulness,ContextRecall -k 3 --answers --limit 2 {MODEL}",
+        ("one",),
+        {
+            "metrics": ["Faithfulness", "ContextRecall"], "k": 3, "answers": True, "limit": 2,
+            "asked": NAMED,
+        },
+    ),
     (
         "recall sqlite --sweep ef=8,16 --filters 0.5,0.1",
         ("sqlite",),
@@ -100,6 +143,12 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 # The same, and the words that name what is wrong.
 REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("ablate hybrid --timed -1", ("hybrid",), {"timed": -1}, "timed"),
+    (f"answer one --limit 0 {MODEL}", ("one",), {"limit": 0, **NAMED}, "limit"),
+    ("answer one", ("one",), {}, "provider"),
+    (f"contexts x --window-tokens 9 {MODEL}", ("x",), {"window_tokens": 9, **NAMED}, "window"),
+    (f"judge x --twice 2 {MODEL}", ("x",), {"twice": 2, **NAMED}, "twice"),
+    (f"questions x --review 0 {MODEL}", ("x",), {"review": 0, **NAMED}, "review"),
+    ("ragas one --model m", ("one",), {"asked": {"model": "m"}}, "--model: only with --provider"),
     ("choose tarnwick --budget 0s", ("tarnwick",), {"budget": 0}, "budget"),
     ("choose tarnwick --budget soon", ("tarnwick",), {"budget": "soon"}, "is no time; allowed:"),
     ("choose tarnwick --max-latency nan", ("tarnwick",), {"max_latency": float("nan")}, "latency"),

@@ -167,7 +167,7 @@ def test_settings_made_in_python_are_written_so_that_they_can_be_read():
         "type": "python", "depth": 7, "class": "examples.heading_leg:HeadingSettings",
     }  # fmt: skip
     assert PipelineSettings.model_validate(values) == pipeline
-    parts = list_parts(values, {name: item.plain for name, item in pipeline.active.items()})
+    parts = list_parts(values, pipeline.active)
     assert [(part.name, part.type) for part in parts] == [("mine", "python")]
 
 

@@ -51,9 +51,9 @@ def test_a_missing_extra_is_found_without_loading(desk, monkeypatch):
 
 def test_a_key_that_is_none_is_not_shown(desk, monkeypatch):
     monkeypatch.setenv(f"{desk.provider.upper()}_API_KEY", "sk-one\nsk-two")
-    with pytest.raises(AssayError, match="holds characters that no key has") as caught:
-        desk.run()
-    assert "sk-" not in str(caught.value)
+    stopped = desk.run().stopped
+    assert "holds characters that no key has" in stopped
+    assert "sk-" not in stopped
 
 
 def test_a_service_of_ones_own_needs_no_key(serve, tmp_path, monkeypatch):
@@ -87,6 +87,5 @@ def test_no_network_is_one_line_soon(desk):
 
 
 def test_a_missing_extra_is_one_line(desk, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, desk.provider, None)
-    with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: make extra NAME="):
-        desk.run()
+    monkeypatch.setitem(sys.modules, desk.provider, None)
+    assert f"needs the extra `{desk.provider}`: make extra NAME=" in desk.run().stopped

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tools.context_writer import PRICES, make_documents
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.contextualisation.plans import estimate
 from assay.retrievers.services.ledger import CallTotals
 from assay.retrievers.services.prices import Prices, Usage
 
@@ -116,7 +115,7 @@ def test_an_estimate_comes_near_what_is_used(desk):
     desk.documents, desk.chunks = make_documents(2, 30)
     model = desk.model()
     model.cached_from = 1
-    expected = estimate(desk.plan(model), model, PRICES)
+    expected = desk.job(model).count()
     assert not desk.server.calls
     used = desk.run().ledger.run
     assert expected.usd is not None

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from pydantic import TypeAdapter
 
@@ -44,3 +46,11 @@ def test_refuses_more_tokens_than_the_model_reads(model_workshop):
 def test_an_unknown_model_lists_the_pinned_ones(model_workshop):
     with pytest.raises(AssayError, match="model nix: unknown; allowed: ms-marco-MiniLM-L-12-v2"):
         CrossEncoderSettings(model="nix").build(model_workshop)
+
+
+def test_a_score_does_not_depend_on_the_other_texts(model_workshop):
+    texts = [*OTHERS, ANSWER, ANSWER * 20]
+    together = CrossEncoderSettings().build(model_workshop).score(QUERY, texts)
+    alone = CrossEncoderSettings().build(replace(model_workshop, threads=1))
+    assert [alone.score(QUERY, [text])[0] for text in texts] == together
+    assert alone.score(QUERY, texts[::-1]) == together[::-1]

@@ -13,6 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
 
 PASSAGES = [
     "Cats are small carnivorous mammals that people keep as pets.",
@@ -171,3 +173,13 @@ def test_refuses_what_cannot_work(given, message, model_workshop):
         EncoderSettings.model_validate(given).build(model_workshop)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_a_vector_does_not_depend_on_its_neighbours(model_workshop):
+    many = EncoderSettings().build(model_workshop).encode_passages(PASSAGES)
+    for number, text in enumerate(PASSAGES):
+        alone = Resources(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
+        (alone.cache.root / "models").symlink_to(model_workshop.cache.root / "models")
+        assert np.array_equal(
+            EncoderSettings().build(alone).encode_passages([text])[0], many[number]
+        )

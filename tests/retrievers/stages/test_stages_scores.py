@@ -257,3 +257,13 @@ def test_a_hit_with_all_rare_words_stays_below_the_threshold(query, expansion, k
 def test_rare_words_need_a_leg():
     with pytest.raises(ValidationError, match="rare_words: needs `of`"):
         read_settings(ThresholdSettings, {"type": "threshold", "rare_words": 0.1})
+
+
+def test_recency_leaves_pinned_hits_first_at_their_scores():
+    stage, hits = rank_dated(["2024-01-01", "", "2024-03-31"], [2.0, 1.9, 1.85])
+    named = [replace(hit, score=score) for hit, score in zip(hits, (1.85, 2, 1.9), strict=True)]
+    assert ids(named) == ["cd2", "cd0", "cd1"]
+    pinned = [replace(hit, pinned=True) for hit in named[1:]]
+    result = stage.apply("q", [*pinned, named[0]]).hits
+    assert ids(result) == ["cd0", "cd1", "cd2"]
+    assert [hit.score for hit in result] == [2.0, 1.9, math.nextafter(1.9, 0)]

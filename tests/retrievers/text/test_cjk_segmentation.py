@@ -226,3 +226,7 @@ def test_notices_are_found(language, tmp_path):
     for query in collection.queries:
         ((position, _),) = leg.search(query.text, 1).candidates
         assert query.id == f"q-{chunks[position].id}"
+
+
+def test_digits_of_plain_texts_are_no_letters():
+    assert find_unspaced(["1" * 100, "東京の港は深い"]) == {"japanese": 1.0}

@@ -151,7 +151,8 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     assert again["runs"] == found["runs"]
     assert (again["asked"], len(server.calls)) == (None, count)
     assert "something answers them" in call("answer", "mine", *ASKED)
-    told = answer("mine", provider="openai", model="m", prices="1,1,1,10", track=False)
+    told = answer("mine", provider="openai", model="m", prices="1,1,1,10")
+    assert again.pop("mlflow_runs") is None
     assert told.json() == again
     assert told.tables["mine"]["mean"].to_dict().items() >= means.items()
 
@@ -161,7 +162,7 @@ def test_answers_are_kept_scored_compared_and_gated(server):
         assert f"{count} queries, answered by openai m" in text
         assert "tokens of a gold passage that stand in the answer" in text
     assert "The word0 is here,." in page
-    assert "<small>no answer</small>" in page
+    assert '"no answer"' in page
 
     plain = call_json("compare", "mine", "worse", "--no-track")
     assert "AnswerF1" not in {item["measure"] for item in plain["others"][0]["differences"]}
@@ -188,8 +189,6 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     assert compared["tests_apart"] == len(told) - len(before) == len(compared["apart"])
     both = call_json("compare", "mine", "worse", "--no-track", "--measures", "nDCG@10,AnswerF1")
     assert (both["tests"], both["apart"]) == (2, None)
-    anew = call_json("report", Path(compared["report"]).parent.name)
-    assert anew["others"] == compared["others"]
 
     Path("gate.yaml").write_text("measures: {AnswerF1: 0.02, nDCG@10: 0.02}\n")
     gated = ("--settings", "gate.yaml", "--baselines", "baselines")

@@ -11,7 +11,7 @@ from assay import gate
 from assay.eval.report.renderers import markdown
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output, sentences
-from assay.eval.studies.gate.attribution import CollectionChange, estimate_effects
+from assay.eval.studies.gate.attribution import CollectionChange, describe_change, estimate_effects
 from assay.eval.studies.gate.baseline import accept, make, read, render
 from assay.eval.studies.gate.kept_rankings import (
     KeptGold,
@@ -157,3 +157,18 @@ def test_a_stored_run_is_judged_from_python(tmp_path, monkeypatch):
     assert found.tables["measures"].loc["nDCG@10", "difference"] == 0
     assert found.tables["power"].loc["nDCG@10", ["wins", "ties", "losses"]].tolist() == [0, 60, 0]
     assert found.write(tmp_path / "shown").read_text().count("<h1>Gate: Pass") == 1
+
+
+def test_what_changed_is_counted_by_queries_and_judgments():
+    def keep(text, *gold):
+        return KeptRanking(
+            query=text, hits=1, gold=tuple(KeptGold(i, "span", 1, of, ()) for i, of in gold)
+        )
+
+    before = {"a": keep("A", ("d[0:4]", "x"), ("d[5:9]", "y")), "b": keep("B", ("e", "z"))}
+    after = {"a": keep("A", ("d[2:6]", "x")), "b": keep("B2", ("e", "z2")), "c": keep("C")}
+    assert describe_change(before, after) == (
+        "queries: 1 added, 1 changed; judgments: 1 removed, 1 changed, 1 moved"
+    )
+    assert describe_change(before, before) == "documents or options"
+    assert describe_change(None, after) == "documents, queries or judgments"

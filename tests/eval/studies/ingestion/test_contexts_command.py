@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from doubles.language_model_server import KEY, LanguageModelServer, Status
 from tools.own_cache import make_cache
 
-from assay.eval.cli.contexts import contexts
+from assay.eval.cli.main import assay
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
@@ -66,8 +66,8 @@ def server(tmp_path, monkeypatch):
 
 
 def call(collection, *arguments, provider="anthropic"):
-    given = [str(collection), "--provider", provider, *arguments]
-    return CliRunner().invoke(contexts, given)
+    given = ["contexts", str(collection), "--provider", provider, *arguments]
+    return CliRunner().invoke(assay, given)
 
 
 def check_error(result, *words):
@@ -89,11 +89,12 @@ def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
     assert texts == ["About #.", "About ##."]
     span = documents["lease.md"].contexts[1]
     assert TEXT[span.start : span.end] == "## Repairs\n\nThe landlord repairs the roof."
-    lines = result.stdout.splitlines()
-    assert "4 chunks, 0 known, 4 to ask anthropic claude-haiku-5-5" in lines[0]
-    assert "contexts: 4 of 4 chunks" in lines
-    assert lines[-1] == (
-        f"next: assay run contextual dataset={folder} documents.context.source=collection"
+    assert "law: 4 chunks, 0 known, 4 to ask anthropic claude-haiku-5-5" in result.stdout
+    assert "4 of 4 chunks have contexts" in result.stdout
+    assert "sent: 4 calls, " in result.stdout
+    assert "of 1.0000 USD" in result.stdout
+    assert result.stdout.splitlines()[-1].endswith(
+        f"assay run contextual dataset={folder} documents.context.source=collection"
     )
 
 
@@ -128,12 +129,12 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     folder = make_native(tmp_path / "law")
     result = call(folder, "--dry-run", "--prices", PRICES)
-    assert "at most, by the bytes sent" in result.stdout
+    assert "USD by the bytes sent" in result.stdout
     found = json.loads(call(folder, "--dry-run", "--json", "--prices", PRICES).stdout)
     assert found["to_ask"] == 4
     assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
     monkeypatch.delenv("ANTHROPIC_BASE_URL")
-    assert "list of 2026-11" in call(folder, "--dry-run").stdout
+    assert "prices of 2026-11" in call(folder, "--dry-run").stdout
     assert not server.calls
     assert list(folder.glob("contexts*")) == []
 
@@ -142,8 +143,7 @@ def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(server, tmp_path)
     folder = make_native(tmp_path / "law")
     server.react = lambda asked: Status(400) if asked.number == 2 else None
     result = call(folder, "--concurrency", "1")
-    check_error(result, "HTTP 400", "2 of 4 chunks are done", "goes on from there")
-    assert "contexts: 2 of 4 chunks" in result.stdout
+    check_error(result, "HTTP 400", "goes on from there")
     assert list(folder.glob("contexts*")) == []
     server.react = lambda asked: None
     assert call(folder).exception is None

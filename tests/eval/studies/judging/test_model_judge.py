@@ -1,5 +1,7 @@
 """A model's grades beside people's: agreement, the order of runs, and estimates from both."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy
@@ -15,8 +17,10 @@ from assay.eval.statistics.prediction_powered import estimate_powered_mean
 from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
 from assay.eval.studies.judging.model_grades import make_items
 from assay.eval.studies.judging.model_judge import examine
-from assay.eval.studies.judging.report import report
+from assay.eval.studies.judging.prompts import Scale
+from assay.eval.studies.judging.report import JudgedPool, report
 from assay.eval.studies.judging.tables import list_judged
+from assay.retrievers.services.ledger import CostLedger
 
 COUNT = 40
 COLLECTION = make_collection(COUNT)
@@ -52,6 +56,11 @@ def judge(runs, wrong=0, judged=COUNT, backwards=False):
     return examine("model m, prompt p", items, people, model, again, runs, "MRR@10")
 
 
+def tell(found):
+    job = SimpleNamespace(scale=Scale(3, 3))
+    return report(JudgedPool(job, found, 0, {}, CostLedger(), [], False))
+
+
 def test_a_model_that_judges_as_people_do_may_be_trusted(runs):
     found = judge(runs)
     assert found.verdict == "may be trusted"
@@ -75,7 +84,7 @@ def test_one_that_turns_the_order_round_must_not_be(runs):
     assert found.agreement.kappa == -1
     assert found.systems
     assert any(pair.reversed for pair in found.systems.pairs)
-    page = render(report(found))
+    page = render(tell(found))
     assert "For ranking systems: must not be trusted: " in page
     assert "| people 1 | 40 | 0 |" in page
     assert "reversed" in page
@@ -90,7 +99,7 @@ def test_few_of_peoples_grades_with_many_of_the_model(runs):
     assert mean.people.value == 1
     assert mean.powered
     assert (mean.powered.n, mean.powered.predicted) == (20, 20)
-    assert "20 more with the model's alone" in render(report(found))
+    assert "20 more with the model's alone" in render(tell(found))
 
 
 def test_the_order_of_judgments_makes_no_difference(runs):
@@ -108,7 +117,7 @@ def test_without_runs_or_people_nothing_is_shown(runs):
     assert bare.agreement
     assert bare.agreement.same == 0.5
     assert "name two runs" in bare.reason
-    assert "not shown either way" in render(report(bare))
+    assert "not shown either way" in render(tell(bare))
 
 
 # τ

@@ -13,12 +13,12 @@ from tools.own_cache import make_cache
 from tools.recording_progress import RecordingProgress
 
 from assay import questions as write_in_python
-from assay.eval.cli.label import label
-from assay.eval.cli.questions import questions
+from assay.eval.cli.main import assay
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.loading import load
 from assay.eval.llm.session import make_session
+from assay.eval.running.study_options import ModelOptions
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -50,7 +50,7 @@ def server(cache, tmp_path, monkeypatch):
 
 
 def make_folder(folder):
-    """Write three documents, of which one links to another, and one persona file beside them."""
+    """Write three documents, of which one links to another."""
     rules = "\n\n".join(
         f"## Rule {i}\n\nClause B-{i} says that tenant number {i} waters {what} from tap "
         f"{i * 7} in the evening, {after}."
@@ -67,13 +67,12 @@ def make_folder(folder):
         "## Late\n\nWhoever pays after the end of June loses the plot to those who wait for it.\n"
     )
     (folder / "my-docs/short.md").write_text("# Short\n\nNothing.\n")
-    (folder / "who.yaml").write_text("personas: [a new tenant, the warden]\n")
     return folder / "my-docs"
 
 
 def call(documents, *arguments):
-    given = [str(documents), "--provider", "openai", "--model", "gpt-x", *arguments]
-    return CliRunner().invoke(questions, given)
+    given = ["questions", str(documents), "--provider", "openai", "--model", "gpt-x", *arguments]
+    return CliRunner().invoke(assay, given)
 
 
 def succeed(documents, *arguments):
@@ -96,7 +95,7 @@ def read_rows(path):
 
 def test_a_folder_becomes_a_judged_collection(server, tmp_path):
     docs = make_folder(tmp_path)
-    found = succeed(docs, "--number", "16", "--personas", "who.yaml", "--review", "0.3", *PRICES)
+    found = succeed(docs, "--number", "16", "--review", "0.3", *PRICES)
     folder = tmp_path / "datasets/my-docs-questions"
     assert {path.name for path in folder.iterdir()} == FILES
     assert found["card"] == str(folder / "dataset.yaml")
@@ -119,7 +118,6 @@ def test_a_folder_becomes_a_judged_collection(server, tmp_path):
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["judged_on"])
         assert row["text"] == collection.texts[row["path"]][row["start"] : row["end"]]
     queries = read_rows(folder / "queries.jsonl")
-    assert {row["metadata"]["persona"] for row in queries} == {"a new tenant", "the warden"}
     marked = {row["_id"] for row in queries if row["metadata"]["review"]}
     assert marked == set(found["review"])
     assert len(marked) == round(0.3 * found["kept"])
@@ -257,7 +255,7 @@ def test_collections_of_other_formats_become_plain_texts(server, tmp_path):
 def test_what_is_marked_for_a_person_is_a_table_to_label(server, tmp_path):
     succeed(make_folder(tmp_path), "--number", "8")
     table = tmp_path / "datasets/my-docs-questions/review.csv"
-    result = CliRunner().invoke(label, [str(table)])
+    result = CliRunner().invoke(assay, ["label", str(table)])
     assert result.exception is None, result.output
     assert "No new judgment" in result.stdout
     assert "rows without a grade: 1" in result.stdout
@@ -267,16 +265,16 @@ def test_what_is_marked_for_a_person_is_a_table_to_label(server, tmp_path):
     ("arguments", "words"),
     [
         (("--types", "factual,fact"), ("--types", "'fact'", "allowed: factual")),
-        (("--personas", "none.yaml"), ("none.yaml", "no such file")),
         (("--config", "semantic"), ("--config semantic", "needs a keyword leg")),
         (("--max-cost-usd", "1"), ("prices are not known", "--prices")),
-        (("--output", "who.yaml"), ("who.yaml", "cannot be written")),
+        (("--output", "a-file"), ("a-file", "cannot be written")),
         (("--output", "my-docs/made"), ("my-docs/made", "lies among the documents", "--output")),
         (("--name", "a b"), ("a b/dataset.yaml", "name:", "not 'a b'")),
         (("retriever.fusion.kk=1",), ("kk",)),
     ],
 )
 def test_a_wrong_option_is_one_line(server, tmp_path, arguments, words):
+    (tmp_path / "a-file").touch()
     fail(call(make_folder(tmp_path), *arguments), *words)
     assert not server.calls
 
@@ -294,7 +292,7 @@ def test_where_replies_are_kept_a_missing_key_is_only_said(monkeypatch, tmp_path
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     heard = RecordingProgress()
     resources = Resources(Cache(tmp_path), heard)
-    given = {"provider": "openai"}
+    given = ModelOptions(provider="openai")
     with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
         make_session(given, "questions", 100, resources)
     assert heard.lines == []

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from assay.eval.llm.model_families import find_vendor, warn_of_families
 from assay.eval.studies.questions.drawing import Passage, draw_all
 from assay.eval.studies.questions.kinds import KINDS, choose_kinds
-from assay.eval.studies.questions.personas import read_personas
 from assay.eval.studies.questions.words import LEAKS, find_identifiers, find_leak, measure_overlap
 from assay.retrievers.base import AssayError
 
@@ -27,8 +26,8 @@ def make_passages(sizes):
 
 
 def draw(passages, number, seed=0, **given):
-    values = {"partners": {}, "kinds": [FACTUAL], "personas": []} | given
-    return draw_all(passages, values["partners"], values["kinds"], values["personas"], number, seed)  # type: ignore[arg-type]
+    values = {"partners": {}, "kinds": [FACTUAL]} | given
+    return draw_all(passages, values["partners"], values["kinds"], number, seed)  # type: ignore[arg-type]
 
 
 SIZES = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1, max_size=5)
@@ -38,10 +37,10 @@ SIZES = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1
 def test_draws_hang_on_the_seed_alone_and_take_turns(sizes, number, seed, chance):
     passages = make_passages(sizes)
     kinds = [FACTUAL, EXACT]
-    drawn = draw(passages, number, seed, kinds=kinds, personas=["a", "b"])
+    drawn = draw(passages, number, seed, kinds=kinds)
     shuffled = chance.sample(passages, len(passages))
-    assert draw(shuffled, number, seed, kinds=kinds, personas=["b", "a"]) == drawn
-    assert draw(passages, 2 * number, seed, kinds=kinds, personas=["a", "b"])[:number] == drawn
+    assert draw(shuffled, number, seed, kinds=kinds) == drawn
+    assert draw(passages, 2 * number, seed, kinds=kinds)[:number] == drawn
     assert len(drawn) == min(number, 2 * len(passages))
     assert [one.number for one in drawn] == list(range(len(drawn)))
     pairs = [(one.kind.name, one.passages[0].id) for one in drawn]
@@ -145,25 +144,6 @@ def test_leaks_are_found_in_every_language(language, question):
 )
 def test_what_is_no_leak_stays(question):
     assert find_leak(question) == ""
-
-
-def test_personas_are_read_and_wrong_ones_refused_in_one_line(tmp_path):
-    path = tmp_path / "who.yaml"
-    path.write_text("personas:\n  - ' a new tenant '\n  - a clerk\n")
-    assert read_personas(path) == ["a new tenant", "a clerk"]
-    for text, word in (
-        ("personas: []", "personas"),
-        ("personas: [a, 7]", "personas.1"),
-        ("people: [a]", "personas: missing"),
-        ("- a", "mapping"),
-    ):
-        path.write_text(text)
-        with pytest.raises(AssayError) as caught:
-            read_personas(path)
-        message = str(caught.value)
-        assert "\n" not in message
-        assert str(path) in message
-        assert word in message
 
 
 def test_families_are_known_by_name():

@@ -16,7 +16,7 @@ def pairs(*scores):
 
 def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path):
     run = make_run(tmp_path, "planned", [1, 1, 0, 0])
-    scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q2": 0.5}, missing={"q1": "a", "q3": "a"})
+    scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q1": "a", "q2": 0.5, "q3": "a"})
     (item,) = compare(run, [scores], 5)
     assert item.mean is not None
     assert item.measure_mean is not None
@@ -37,23 +37,6 @@ def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path):
     assert [gap.query for gap in item.disagreements] == [
         f"q{i}" for i in range(count - 1, count - 1 - SHOWN, -1)
     ]
-
-
-def test_a_metric_without_a_near_measure_or_without_scores(tmp_path):
-    run = make_run(tmp_path, "planned", [1, 2])
-    alone, none = compare(
-        run,
-        [
-            Scores(KNOWN["Faithfulness"], {"q0": 1.0, "q1": 0.0}),
-            Scores(KNOWN["ContextRecall"], {}, missing={"q0": "x", "q1": "x"}),
-        ],
-        5,
-    )
-    assert alone.mean is not None
-    assert (alone.mean.value, alone.measure, alone.tau, alone.differ) == (0.5, "", None, None)
-    assert none.mean is None
-    assert none.as_json()["mean"] is None
-    assert none.scores.reasons == {"x": 2}
 
 
 def test_tau_is_kendalls_b():

@@ -1,7 +1,7 @@
 """ragas' judged metrics with scripted judgments: what is asked, what counts, what fails."""
 
 import json
-import threading
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
@@ -44,8 +44,12 @@ def judge(prompt):
 
 
 def score(name, sample=SAMPLE, ask=judge):
-    (found,) = judging.score(choose([name], judge=True), [sample], Asking(ask, 2))
-    return found
+    (metric,) = choose([name], judge=True)
+    known = judging.settle(metric, sample)
+    if known is not None:
+        return known
+    tasks = {"q": partial(judging.find_score, metric, sample)}
+    return dict(Asking(ask, 2).each(tasks, "judging"))["q"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def score(name, sample=SAMPLE, ask=judge):
     ],
 )
 def test_each_metric_is_worked_out_from_the_judgments(name, value):
-    assert score(name).values == {"q": pytest.approx(value)}
+    assert score(name) == pytest.approx(value)
 
 
 def test_each_question_is_what_ragas_asks():
@@ -100,9 +104,7 @@ def test_what_cannot_be_read_is_no_score_and_never_0(name, reply, reason):
     def ask(prompt: Prompt) -> KeptAnswer:
         return judge(prompt) if RESPOND in prompt.question else reply
 
-    found = score(name, ask=ask)
-    assert found.values == {}
-    assert found.reasons == {reason: 1}
+    assert score(name, ask=ask) == reason
 
 
 def test_one_unreadable_judgment_of_many_is_no_score():
@@ -111,14 +113,17 @@ def test_one_unreadable_judgment_of_many_is_no_score():
     def ask(prompt: Prompt) -> KeptAnswer:
         return end("hm") if "world class" in prompt.document else judge(prompt)
 
-    assert score("ContextRelevance", ask=ask).missing == {"q": UNREADABLE}
+    assert score("ContextRelevance", ask=ask) == UNREADABLE
 
 
 def test_a_verdict_out_of_range_is_no_score():
-    found = score("ContextRecall", ask=lambda _: end('{"classifications": []}'))
-    assert found.missing == {"q": "ragas gave no score between 0 and 1"}
-    found = score("ContextRelevance", ask=lambda _: end('{"rating": 9}'))
-    assert found.missing == {"q": "ragas gave no score between 0 and 1"}
+    for name, reply in (
+        ("ContextRecall", '{"classifications": []}'),
+        ("ContextRelevance", '{"rating": 9}'),
+    ):
+        assert score(name, ask=lambda _, said=reply: end(said)) == (
+            "ragas gave no score between 0 and 1"
+        )
 
 
 def test_no_hits_score_0_unasked_and_have_no_faithfulness():
@@ -127,16 +132,15 @@ def test_no_hits_score_0_unasked_and_have_no_faithfulness():
     def ask(prompt: Prompt) -> KeptAnswer:
         raise AssertionError
 
-    assert score("ContextRelevance", nothing, ask).values == {"q": 0.0}
-    assert score("ContextRelevance", nothing, ask).empty == ("q",)
-    assert score("Faithfulness", nothing, ask).missing == {"q": "nothing was returned"}
+    assert score("ContextRelevance", nothing, ask) == 0
+    assert score("Faithfulness", nothing, ask) == "nothing was returned"
 
 
 def test_without_a_reference_answer_only_metrics_without_one_are_scored():
     bare = Sample("q", SAMPLE.text, (), PASSAGES, PASSAGES, (), (), "")
-    scored = {metric.name for metric in JUDGED if score(metric.name, bare).values}
+    scored = {metric.name for metric in JUDGED if not isinstance(score(metric.name, bare), str)}
     assert scored == {"ContextPrecisionWithoutReference", "ContextRelevance", "Faithfulness"}
-    assert score("ContextRecall", bare).missing == {"q": "no reference answer"}
+    assert score("ContextRecall", bare) == "no reference answer"
 
 
 def raising(error):
@@ -148,19 +152,6 @@ def raising(error):
 
 def test_a_question_without_an_answer_is_counted_and_other_errors_end_all():
     for metric in JUDGED:
-        found = score(metric.name, ask=raising(TooLongError("9 tokens")))
-        assert found.missing == {"q": TOO_LONG}
+        assert score(metric.name, ask=raising(TooLongError("9 tokens"))) == TOO_LONG
         with pytest.raises(AssayError, match="the budget"):
             score(metric.name, ask=raising(AssayError("the budget")))
-
-
-def test_questions_are_asked_at_once():
-    both = threading.Barrier(2, timeout=30)
-
-    def ask(prompt: Prompt) -> KeptAnswer:
-        both.wait()
-        return judge(prompt)
-
-    samples = [SAMPLE, Sample("q2", SAMPLE.text, (), PASSAGES, PASSAGES, (), (), "x")]
-    (found,) = judging.score(choose(["ContextRelevance"], judge=True), samples, Asking(ask, 2))
-    assert set(found.values) == {"q", "q2"}

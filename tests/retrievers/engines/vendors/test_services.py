@@ -92,6 +92,22 @@ def test_two_that_index_at_once(served):
     index_at_once(served.make, FEW, search)
 
 
+def test_the_slower_of_two_removes_its_own(served, monkeypatch):
+    store = served.settings.store
+    finish = store.finish
+
+    def overtaken(self, name):
+        monkeypatch.setattr(store, "finish", finish)
+        with closing(served.make()) as faster:
+            index(faster, FEW)
+        finish(self, name)
+
+    monkeypatch.setattr(store, "finish", overtaken)
+    with closing(served.make()) as e:
+        assert e.index(FEW, encode_all(FEW), "hashing").cached == ("engine",)
+    assert len(served.kept) == 1
+
+
 def test_what_is_stored_and_its_removal(served):
     with closing(served.make()) as e:
         index(e, FEW)

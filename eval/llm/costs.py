@@ -1,0 +1,58 @@
+"""What calls to a language model cost: foretold before they are made, and told afterwards."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.eval.report.blocks import Facts
+from assay.eval.running.study import Preview
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.services.ledger import CostLedger
+from assay.retrievers.services.prices import LISTED
+
+
+def foretell(
+    what: str, counted: DryRun, about: Mapping[str, Any], lines: Sequence[str] = ()
+) -> Preview:
+    """Return what a dry run says of `what`: first `lines`, then what is known and what it costs.
+
+    `about` is the JSON of what is asked, beside the estimate.
+    """
+    usage, named = counted.usage, f"{counted.to_ask} to ask {counted.model.name}"
+    told = [
+        *lines,
+        f"{what}: {counted.known} answers known, {named}",
+        f"about {usage.prompt:,} tokens of prompts, {usage.output:,} of answers",
+    ]
+    if counted.charged is None:
+        told.append("prices: not known; --prices gives them")
+    elif counted.charged:
+        cache = "of shared documents all but the first are" if counted.cached else "nothing is"
+        told.append(
+            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
+            f" (prices of {LISTED}, unless given; {cache} read from the provider's cache)"
+        )
+    return Preview({**about, **counted.as_json(), **about}, told)
+
+
+def account(ledger: CostLedger) -> list[Facts]:
+    """Return what calls were made, by this command and before; nothing where it made none."""
+    if not ledger.run.calls:
+        return []
+    run, earlier = ledger.run, ledger.earlier
+    tokens = f"{run.usage.prompt:,} + {run.usage.output:,} tokens"
+    pairs = [
+        ("sent", f"{run.calls} calls, {tokens}, {run.usd:.4f} USD"),
+        ("earlier", f"{earlier.calls} calls, {earlier.usd:.4f} USD"),
+    ]
+    both = run + earlier
+    if both.lost:
+        lost = f"{both.lost} calls brought no answer and may have cost {both.lost_usd:.4f} USD"
+        pairs.append(("lost", lost))
+    if ledger.budget is not None:
+        pairs.append(("budget", f"{both.committed_usd:.4f} of {ledger.budget:.4f} USD"))
+    return [Facts("Calls to the language model", pairs)]
+
+
+def describe(ledger: CostLedger) -> dict[str, Any] | None:
+    """Return the account as JSON values; None where this command made no call."""
+    return ledger.as_json() if ledger.run.calls else None

@@ -1,0 +1,177 @@
+"""A language model answers each query of stored runs from what these returned."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from pydantic import Field
+
+from assay.eval.llm.asked_runs import AskedRuns, write
+from assay.eval.llm.asked_runs import log as log_runs
+from assay.eval.llm.costs import foretell
+from assay.eval.llm.job import Ask, LlmJob
+from assay.eval.llm.session import make_session
+from assay.eval.report.run_page.page import PAGE
+from assay.eval.running.run import write_report
+from assay.eval.running.study import Lab, Preview, Study
+from assay.eval.running.study_options import (
+    LARGEST,
+    LIMIT_HELP,
+    AskedModelOptions,
+    RunsOptions,
+)
+from assay.eval.runs import generated_answers
+from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
+from assay.eval.runs.summary.generated_answers import Answers, examine_answers
+from assay.eval.studies.answers.prompts import TASK, Case, RunCases, make_cases, read_answer
+from assay.eval.studies.answers.report import report
+from assay.eval.tracking.record import metric_name, with_interval
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.services.errors import TooLongError
+from assay.retrievers.store.digest import digest
+
+MAX_TOKENS = 400
+Job = LlmJob[tuple[str, str], KeptAnswer]  # by the id of a run, and that of a query
+
+
+class AnswerOptions(AskedModelOptions, RunsOptions):
+    """Which runs are answered from, by whom, and what that may cost."""
+
+    context_tokens: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST,
+        description="Of passages in a prompt, for runs without a stage `context`.  [default: 4500]",
+    )
+    limit: int | None = Field(None, ge=1, le=LARGEST, description=LIMIT_HELP)
+
+
+def preview(asked: AnswerOptions, lab: Lab) -> Preview | None:
+    """Say what answering should cost."""
+    if not asked.dry_run:
+        return None
+    cases, job = _prepare(asked, lab)
+    queries = sum(len(each.cases) for each in cases)
+    about = {"runs": [each.run.manifest.id for each in cases], "queries": queries}
+    return foretell(f"{queries} queries", job.count(), about)
+
+
+def find(asked: AnswerOptions, lab: Lab) -> AskedRuns[Answers]:
+    """Answer every query with a language model, from what runs returned, and score the answers.
+
+    Each is a config (run where no equal run is stored; overrides apply to every config), the id of
+    a run, the beginning of one, its folder, or the id of a run in MLflow. Answers are kept in
+    `answers.jsonl` in the run's folder: nothing is paid for twice, and an interrupted command
+    resumes. `assay compare` and the gate then have measures of them: AnswerF1, AnswerEM,
+    QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
+    ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    """
+    cases, job = _prepare(asked, lab)
+    replies = job.run()
+    return AskedRuns([_write(each, replies, job, lab) for each in cases], job.ledger)
+
+
+def _prepare(asked: AnswerOptions, lab: Lab) -> tuple[Sequence[RunCases], Job]:
+    """Return what the model is to read for each query, and the job of asking it."""
+    session = make_session(asked, "answer", MAX_TOKENS, lab.resources, dry_run=asked.dry_run)
+    runs = lab.run_all(asked.references)
+    cases = [make_cases(run, asked.context_tokens, asked.limit, lab.resources) for run in runs]
+    tasks = {
+        (each.run.manifest.id, case.query): partial(_ask, case.query, case.prompt)
+        for each in cases
+        for case in each.cases
+        if case.prompt
+    }
+    ids = sorted(each.run.manifest.id for each in cases)
+    return cases, LlmJob(session, tasks, "answering", [ids, session.model.identity])
+
+
+def _ask(query: str, prompt: Prompt, ask: Ask) -> KeptAnswer:
+    try:
+        return ask(prompt)
+    except TooLongError as error:
+        raise AssayError(
+            f"query {query}: the context is longer than the model reads; allowed: fewer"
+            f" --context-tokens; {error}"
+        ) from None
+
+
+def _write(
+    asked: RunCases, replies: Mapping[tuple[str, str], KeptAnswer], job: Job, lab: Lab
+) -> Answers:
+    """Write the answers into the folder of their run, and its report anew, which shows them."""
+    run, session = asked.run, job.session
+    try:
+        before = generated_answers.read(run.folder)
+    except AssayError:  # of a version that wrote them in another way
+        before = None
+    if before and (
+        before.recipe.identity != session.model.identity or len(before.answers) > len(asked.cases)
+    ):
+        lab.progress.say(
+            f"replaced: {run.folder / generated_answers.FILE} had {len(before.answers)} answers by "
+            f"{before.recipe.model}; the same call of that model gives them again from what is kept"
+        )
+    recipe = Recipe(session.model.name, session.model.identity, digest(TASK), asked.budget)
+    rows = [
+        _describe(case, replies.get((run.manifest.id, case.query)), job) for case in asked.cases
+    ]
+    generated_answers.write(run.folder, recipe, rows)
+    if (run.folder / PAGE).exists():
+        write_report(run)
+    found = examine_answers(run)
+    assert found is not None
+    return found
+
+
+def _describe(case: Case, reply: KeptAnswer | None, job: Job) -> StoredAnswer:
+    """Return a row of the file; a query for which nothing was returned is not asked about."""
+    context: list[Span] = [
+        (chunk.id, chunk.doc_id, chunk.start, chunk.end)
+        for chunks in case.chunks
+        for chunk in chunks
+    ]
+    if case.prompt is None or reply is None:
+        return StoredAnswer(case.query, "", True, "unasked", [], context, "", 0, 0, 0.0)
+    text, numbers, abstained = read_answer(reply.text, len(case.chunks))
+    usage, prices = reply.usage, job.session.prices
+    return StoredAnswer(
+        query=case.query,
+        answer=text,
+        abstained=abstained,
+        ending=reply.ending,
+        cited=[chunk.id for i in numbers for chunk in case.chunks[i - 1]],
+        context=context,
+        asked=digest(case.prompt.text),
+        prompt_tokens=usage.prompt if usage else None,
+        output_tokens=usage.output if usage else None,
+        usd=prices.cost(usage) if usage and prices else None,
+    )
+
+
+def _list_metrics(result: Answers) -> dict[str, float]:
+    """Return what is added to a run's MLflow run: nothing of a sample."""
+    metrics: dict[str, float] = {}
+    if len(result.answers) == len(result.run.queries):
+        for name, mean in result.means.items():
+            metrics |= with_interval(f"answers/{metric_name(name)}", mean)
+    return metrics
+
+
+def log(found: AskedRuns[Answers], _files: Sequence[Path], lab: Lab) -> list[str]:
+    """Add the scores to the MLflow runs of their runs; return the ids of these."""
+    return log_runs(found, _list_metrics, lab)
+
+
+STUDY = Study(
+    "answer",
+    AnswerOptions,
+    find,
+    report,
+    preview=preview,
+    write=write,
+    log=log,
+    logged="mlflow_runs",
+)

@@ -1,0 +1,37 @@
+"""What a job of questions came to."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.eval.llm.costs import describe
+from assay.eval.studies.questions.job import QuestionJob
+from assay.eval.studies.questions.selection import QuestionSelection
+from assay.eval.studies.questions.sources import QuestionSource
+from assay.retrievers.services.ledger import CostLedger
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a collection of questions goes, and what it is called."""
+
+    source: QuestionSource
+    name: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class QuestionsResult:
+    """What became of all draws. `card` is that of the collection, None where nothing was kept."""
+
+    job: QuestionJob
+    made: QuestionSelection
+    ledger: CostLedger
+    target: Target
+    card: Path | None = None
+    written_on: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {**self.job.as_json(), **self.made.as_json(), "calls": describe(self.ledger)}
