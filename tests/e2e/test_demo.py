@@ -39,7 +39,7 @@ def test_a_verdict_comes_first_and_the_next_commands_last(tmp_path):
     assert lines[0].startswith("hybrid is better than bm25 for new questions on these ")
     assert any(re.match("p50 latency: .* times as long", line) for line in lines)
     missed = lines.index("A correct passage that hybrid missed, and the others of its query:")
-    assert any("Grade 3 · Status lost " in line for line in lines[missed:])
+    assert any(" lost in fusion " in line for line in lines[missed:])
     page = Path(next(line for line in lines if line.startswith("report  "))[8:])
     assert page.is_relative_to(tmp_path / "cache/demo")
     assert "hybrid is better than bm25" in page.read_text()

@@ -97,4 +97,4 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell):
     _, explained = find("assay explain contextual-docs-")
     assert "6 correct passages of 6 queries" in " ".join(explained)
     _, missed = find("assay explain demo/hybrid --query ")
-    assert any("(grade 3): lost " in line for line in missed)
+    assert any("lost in fusion" in line for line in missed)

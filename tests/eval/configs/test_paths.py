@@ -99,11 +99,6 @@ def test_a_card_with_such_a_name_is_unavailable():
     assert "File name too long" in why_unavailable(card)
 
 
-def test_a_folder_outside_its_archive_is_refused():
-    with pytest.raises(AssayError, match=r"location\.folder: \.\./\.\.: lies outside the archive"):
-        find_archive("../..")
-
-
 def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / WITHIN).touch()

@@ -55,9 +55,9 @@ def report(parity: Parity) -> Report:
             f"version {parity.meaning['version']}",
         ),
         verdict=[
-            f"{parity.verdict}: {describe_verdict(parity)}",
-            f"formula: {parity.meaning['formula']}",
-            f"native hybrid, {MEASURES[0]} beside our RRF: {parity.differences[0].verdict}",
+            f"{parity.verdict.capitalize()}: {describe_verdict(parity)}",
+            f"Formula: {parity.meaning['formula']}",
+            f"Native hybrid, {MEASURES[0]} beside our RRF: {parity.differences[0].verdict}",
             parity.claims.sentence,
         ],
         warnings=[
