@@ -17,9 +17,9 @@ def test_an_engine_is_compared_with_its_formula(assay):
     assert lines[0].startswith(
         "Parity of qdrant-edge k=2 depth.dense=20 on harbourline 6 queries, 285 passages, "
     )
-    assert lines[1].startswith("identical: on all of 6 queries the engine returns ")
-    assert lines[2] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
-    assert lines[3].startswith("native hybrid, nDCG@10 beside our RRF: ")
+    assert lines[1].startswith("Identical: on all of 6 queries the engine returns ")
+    assert lines[2] == "Formula: sum over both lists of 1 / (2 + rank), ranks from 0"
+    assert lines[3].startswith("Native hybrid, nDCG@10 beside our RRF: ")
     begins = ("native hybrid", "our RRF", "nDCG@10")
     for begin in begins:
         assert any(line.startswith(f"{begin} ") for line in lines), begin

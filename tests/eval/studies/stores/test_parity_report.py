@@ -88,10 +88,10 @@ def test_texts_of_others_stay_text(lying, tmp_path):
 def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
     told = parity.report(honest)
     assert told.verdict[0] == (
-        "identical: on all of 8 queries the engine returns what its formula makes of its two lists"
+        "Identical: on all of 8 queries the engine returns what its formula makes of its two lists"
     )
-    assert told.verdict[1] == "formula: sum over both lists of 1 / (61 + rank), ranks from 0"
-    assert told.verdict[2] == "native hybrid, nDCG@10 beside our RRF: not shown (too few queries)"
+    assert told.verdict[1] == "Formula: sum over both lists of 1 / (61 + rank), ranks from 0"
+    assert told.verdict[2] == "Native hybrid, nDCG@10 beside our RRF: not shown (too few queries)"
     assert told.environment["command"] == ["assay", "parity", "qdrant-edge", "harbour"]
     frames = {key: tabulate(table) for key, table in told.tables.items()}
     assert "examples" not in frames
