@@ -13,8 +13,8 @@ from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.meta_analysis import FEWEST
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.collections import CollectionEffect, Collections
-from assay.eval.studies.comparison.comparison import MOST_LINES
 from assay.eval.studies.comparison.tables import TONES
+from assay.eval.studies.comparison.words import MOST_LINES
 
 EXPLANATION = (
     "Each collection has the verdict of `assay compare` on it alone. The mean is that of random "
