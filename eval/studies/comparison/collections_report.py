@@ -14,6 +14,7 @@ from assay.eval.statistics.meta_analysis import FEWEST
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.collections import CollectionEffect, Collections
 from assay.eval.studies.comparison.tables import TONES
+from assay.eval.studies.comparison.words import MOST_LINES
 
 EXPLANATION = (
     "Each collection has the verdict of `assay compare` on it alone. The mean is that of random "
@@ -49,7 +50,7 @@ def report(found: Collections) -> Report:
         kind="collections",
         title=f"{other} against {base} on {count(len(found.effects), 'collection')}",
         subject=(enumerate_words([effect.name for effect in found.effects]),),
-        verdict=list(_tell(found)),
+        verdict=[*_tell_amounts(found), *_tell(found)],
         warnings=[
             f"{effect.name}: {line}"
             for effect in found.effects
@@ -63,6 +64,15 @@ def report(found: Collections) -> Report:
         ],
         environment=describe_environment(),
     )
+
+
+def _tell_amounts(found: Collections) -> Iterator[str]:
+    """Yield where the two return unequal amounts of text, which limits all that is concluded."""
+    unequal = [effect for effect in found.effects if effect.compared.tokens]
+    for effect in unequal[:MOST_LINES]:
+        yield f"{effect.name}: {effect.compared.tokens}"
+    if (more := len(unequal) - MOST_LINES) > 0:
+        yield f"Unequal amounts of text on {count(more, 'more collection')}, too."
 
 
 def _tell(found: Collections) -> Iterator[str]:

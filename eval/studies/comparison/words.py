@@ -9,7 +9,7 @@ from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
 from assay.eval.studies.comparison.pair import Pair
 
-MOST_LINES = 3  # pairs that are named
+MOST_LINES = 3  # pairs or collections that are named
 MOST_TYPES, MOST_NAMED = 6, 6  # types, and runs, that a sentence names
 FRAGILE = "A few other questions could reverse this."
 

@@ -12,6 +12,7 @@ from assay.eval.collections.formats.reading import (
     read_lines,
     read_trec_qrels,
 )
+from assay.eval.collections.formats.rows import describe_unknown, find_alike
 from assay.eval.collections.problems import Problems
 from assay.eval.report.formats import count
 from assay.eval.runs.run_files import read_run_file
@@ -72,9 +73,14 @@ def check_queries(
 ) -> list[str]:
     """Return lines on queries that have no ranking, or no judgment.
 
-    Raises AssayError where a judged query has no ranking and that is to fail, and where none has.
+    Raises AssayError where a judged query has no ranking and that is to fail, where none has, and
+    where one is ranked under an id that differs by leading zeros or a `.0`.
     """
     without = [query for query in judgments if query not in rankings]
+    lacking = dict.fromkeys(without)
+    for query in rankings:
+        if query not in judgments and find_alike(query, lacking):
+            raise AssayError(f"{path}: {describe_unknown('judged query', query, lacking)}")
     if len(without) == len(judgments):
         first, judged = next(iter(rankings)), next(iter(judgments))
         raise AssayError(
@@ -93,6 +99,25 @@ def check_queries(
         told = count(unjudged, "query", "queries")
         lines.append(f"{path}: {told} without a judgment left out")
     return lines
+
+
+def check_documents(path: Path, rankings: Rankings, judgments: Judgments) -> None:
+    """Raise AssayError where ids of documents cannot be those that are judged.
+
+    That is where no hit is judged, or where a judged document is ranked only under an id that
+    differs by leading zeros or a `.0`: its score would be 0, whatever was found.
+    """
+    judged = {id_: query for query, grades in judgments.items() for id_ in grades}
+    ranked = {hit: query for query, hits in rankings.items() for hit in hits}
+    unjudged = {hit: query for hit, query in ranked.items() if hit not in judged}
+    for id_ in judged:
+        if id_ not in ranked and (other := find_alike(id_, unjudged)):
+            raise AssayError(f"{path}: {describe_unknown('judged document', other, judged)}")
+    if len(unjudged) == len(ranked) > 0:
+        raise AssayError(
+            f"{path}: ranks no document that is judged: its first is {cut(next(iter(ranked)))}, "
+            f"the first judged one {cut(next(iter(judged)))}"
+        )
 
 
 def score_rankings(

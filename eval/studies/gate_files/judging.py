@@ -18,6 +18,7 @@ from assay.eval.studies.gate_files.files import (
     Missing,
     Rankings,
     check_depth,
+    check_documents,
     check_queries,
     read_judgments,
     read_rankings,
@@ -120,6 +121,7 @@ def judge_files(
     for path in (baseline, run):
         read, odd = read_rankings(path, ties)
         notes += [*odd, *check_queries(path, read, judgments, missing)]
+        check_documents(path, read, judgments)
         rankings.append(read)
     names = list(settings.measures)
     named = {id_ for grades in judgments.values() for id_ in grades}.union(

@@ -257,6 +257,15 @@ def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(id_, says):
     assert says in str(caught.value)
 
 
+def test_numbers_in_a_table_are_refused_as_ids_of_text():
+    judged = {**PADDED, "queries": {"7": "apples"}, "judgments": {"7": {"d1": 1}}}
+    frame = DataFrame({"qid": [7.0], "docno": ["d1"], "score": [1.0]})
+    with pytest.raises(AssayError, match=r'no query "7\.0" but "7": one file has it as a number'):
+        run(frame, collection=judged, track=False)
+    with pytest.raises(AssayError, match="query 7 has a ranking already"):
+        run({7: ["d1"], "7": ["d2"]}, collection=PADDED, track=False)
+
+
 def test_extra_queries_of_a_ranking_are_named(capsys):
     what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
     found = run(what, collection=PADDED, measures=["Hit@1"], track=False)

@@ -5,6 +5,7 @@ from pandas import DataFrame
 
 from assay import run
 from assay.eval.configs.config import make_config
+from assay.eval.runs.summary.summary import describe_shallow
 from assay.eval.scoring.measures import DEFAULT, find_reach
 from assay.retrievers.base import AssayError
 
@@ -57,6 +58,11 @@ def test_by_default_there_are_no_measures_beyond_the_depth():
     assert resolve({"a": 100}).measures == list(DEFAULT)
 
 
+def test_one_leg_alone_hands_on_as_many_as_a_measure_looks_at():
+    config = resolve({"a": 100}, measures=["Recall@1000"])
+    assert (config.depth, config.retriever.legs["a"].depth) == (1000, 1000)
+
+
 def test_several_legs_that_hand_on_fewer_are_refused_with_the_way_out():
     way = r"no leg hands on more than 100; .* retriever.legs.a.depth=200 retriever.legs.b.depth=200"
     with pytest.raises(AssayError, match=way):
@@ -78,3 +84,13 @@ def test_rankings_that_all_end_at_one_length_are_told_of():
     assert told.startswith("No ranking has more than 50 hits, and Recall@100 looks at 100")
     assert judge(DataFrame(rows), measures=["Recall@50"]).found.shallow == ""
     assert judge(DataFrame(rows[:-1]), measures=["Recall@100"]).found.shallow == ""
+
+
+def test_legs_that_end_before_a_measure_are_told_of():
+    legs = {"a": {"type": "bm25", "depth": 30}}
+    config = {"name": "t", "retriever": {"type": "pipeline", "legs": legs}}
+    found = judge(config, measures=["nDCG@10"]).stored
+    assert describe_shallow(found, ["nDCG@10"]) == ""
+    assert describe_shallow(found, ["P@5", "Recall@50"]).startswith(
+        "No leg hands on more than 30 hits, and Recall@50 looks at 50"
+    )

@@ -55,6 +55,27 @@ def compare_on(*collections):
     return compare(misjudge, find_first, dataset=collections, measures=["Hit@5", "Hit@1"])
 
 
+def find_much(query, k):
+    """Find three documents where `find_first` finds one."""
+    first, *_ = find_first(query, k)[0]
+    return [first, *(id_ for id_ in ("d0", "d1", "d2") if id_ != first)]
+
+
+def find_again(query, k):
+    return find_first(query, k)
+
+
+def test_unequal_amounts_of_text_come_first():
+    made = [make_collection(name, True) for name in "abcde"]
+    told = compare(find_first, find_much, dataset=made).verdict.splitlines()
+    for line, name in zip(told[:3], "abc", strict=True):
+        assert line.startswith(f"{name}: Unequal amounts of text: the first 10 hits hold 2")
+        assert line.endswith("tokens is 1.000 (find_much) and 1.000 (find_first).")
+    assert told[3] == "Unequal amounts of text on 2 more collections, too."
+    assert told[4].startswith("No proven difference")
+    assert "Unequal" not in compare(find_first, find_again, dataset=made[:2]).verdict
+
+
 def test_a_new_collection_is_foreseen_from_three_on():
     made = [make_collection(name, True, words=i) for i, name in enumerate("abc", 5)]
     two, three = compare_on(*made[:2]), compare_on(*made)

@@ -184,6 +184,37 @@ def name_others(head, base, qrels):
     head.write_text("x1 Q0 d9 1 1 s\n")
 
 
+def rename(path, column, make):
+    rows = [line.split() for line in path.read_text().splitlines()]
+    for row in rows:
+        row[column] = make(row[column])
+    path.write_text("".join(" ".join(row) + "\n" for row in rows))
+
+
+def pad_queries(head, base, qrels):
+    rename(head, 0, lambda id_: f"q{id_[1:]:0>2}")
+
+
+def number_queries(head, base, qrels):
+    for path in (base, qrels):
+        rename(path, 0, lambda id_: id_[1:])
+    rename(head, 0, lambda id_: f"{id_[1:]}.0")
+
+
+def pad_documents(head, base, qrels):
+    rename(head, 2, lambda id_: f"d{id_[1:]:0>2}")
+
+
+def number_documents(head, base, qrels):
+    for path in (base, qrels):
+        rename(path, 2, lambda id_: id_[1:])
+    rename(head, 2, lambda id_: f"{id_[1:]}.0")
+
+
+def name_other_documents(head, base, qrels):
+    rename(head, 2, lambda id_: f"page-{id_}")
+
+
 def empty(head, base, qrels):
     qrels.write_text("")
 
@@ -203,6 +234,16 @@ BAD = [
     (grade_twice, (), "qrels.txt:91: d0 is judged twice for q0, with the grades 1 and 0"),
     (add_a_system, (), "head.trec: has the systems s, other; give one a file"),
     (name_others, (), "head.trec: ranks no query that is judged: its first is x1, the first"),
+    (pad_queries, (), 'head.trec: there is no judged query "q00" but "q0": the files differ by le'),
+    (pad_queries, ("--missing", "zero"), 'no judged query "q00" but "q0": the files differ by le'),
+    (number_queries, (), 'there is no judged query "0.0" but "0": one file has it as a number'),
+    (pad_documents, (), 'there is no judged document "d00" but "d0": the files differ by leading'),
+    (
+        number_documents,
+        (),
+        'there is no judged document "0.0" but "0": one file has it as a number',
+    ),
+    (name_other_documents, (), "head.trec: ranks no document that is judged: its first is page-d"),
     (empty, (), "qrels.txt: empty; judgments are lines of query, iteration, document, grade"),
     (lose_a_column, (), "qrels.txt:91: 3 columns; there must be 4"),
     (give_spans, (), "is no id of a document; only `assay import` judges spans and texts"),
