@@ -11,6 +11,8 @@ intervals that hold the true mean, for a number of groups.
 - `real`: documents of collections at hand are drawn with replacement, with all differences in
   nDCG@10 of two pipelines on them, less their mean. What is not stored is run first, which takes as
   long as that; `--made-up` leaves these out.
+- `limits`: the same of collections that the limits of `claims` were not read from, by a number of
+  groups, at a level and with a gain as large as the standard deviation of a document's mean.
 - `share`: documents are drawn without replacement from a population of which they are that share,
   and the claim is on that population.
 
@@ -64,6 +66,17 @@ SETS = (
     ("legalbench_contractnli", "hybrid", "semantic"),
     ("scifact", "bm25", "bm25 without stems"),
 )
+# Those that 6 and 20 were not read from, and the numbers of documents drawn of each.
+OTHER_SETS = (
+    ("anthropic_codebase", "semantic", "bm25"),
+    ("anthropic_codebase", "bm25", "bm25 without stems"),
+    ("anthropic_docs", "semantic", "bm25"),
+    ("anthropic_docs", "bm25", "bm25 without stems"),
+    ("cranfield", "semantic", "bm25"),
+    ("cranfield", "bm25", "bm25 without stems"),
+    ("scifact", "bm25", "bm25 without stems"),
+)
+LIMIT_NUMBERS = (4, 5, 6, 8, 10, 14, 20, 30)
 PIPELINES = {
     "bm25 without stems": ("bm25", "name=bm25-words", "retriever.legs.keyword.analyzer=words"),
 }
@@ -94,8 +107,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--trials", type=int, default=400, help="a row")
+    parser.add_argument("--limits", action="store_true", help="the limits alone")
     parser.add_argument("--made-up", action="store_true", help="without the collections at hand")
     asked = parser.parse_args()
+    if asked.limits:
+        print_limits(asked.trials)
+        return
     print_head("made up: shape, correlation", "groups")
     for shape in SHAPES:
         for correlation in CORRELATIONS:
@@ -131,6 +148,31 @@ def main() -> None:
         for number in (*numbers, len(groups)):
             rates = measure(resample(groups), number, asked.trials)
             print_row(label, str(number), rates)
+
+
+def print_limits(trials: int) -> None:
+    """Print by number of documents the false findings by group, and how many gains are found."""
+    print("| collection, pipelines | documents | effective | false | gains found |")
+    print("| --- " * 5 + "|")
+    worst = dict.fromkeys(LIMIT_NUMBERS, 0.0)
+    for name, other, base in OTHER_SETS:
+        groups = read_differences(name, other, base)
+        means = np.array([float(np.mean(group)) for group in groups])
+        gain = float(np.std(means))
+        for number in LIMIT_NUMBERS:
+            rng = np.random.default_rng((number, trials))
+            samples = resample(groups)(number, trials, rng)
+            moved = [[group + gain for group in sample] for sample in samples]
+            tested = [zip(*find_p_values(own, 0.0), strict=True) for own in (samples, moved)]
+            false, found = (float(np.mean([max(p) <= ALPHA for p in own])) for own in tested)
+            effective = float(np.mean([count_effective(flatten(own)[1]) for own in samples]))
+            worst[number] = max(worst[number], false)
+            label = f"{name}, {other} − {base}"
+            print(
+                f"| {label} | {number} | {effective:.1f} | {false:.3f} | {found:.3f} |", flush=True
+            )
+    print("\nLargest share of false findings, by documents:")
+    print(", ".join(f"{number}: {share:.3f}" for number, share in worst.items()))
 
 
 def print_head(*names: str) -> None:

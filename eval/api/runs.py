@@ -1,6 +1,7 @@
 """Making runs, and comparing them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -105,6 +106,7 @@ def compare(
     limit: int | None = None,
     track: bool = False,
     dataset: None = None,
+    asked: "str | Path | None" = None,
 ) -> ComparisonResult: ...
 
 
@@ -132,6 +134,7 @@ def compare(
     limit: int | None = None,
     track: bool = False,
     dataset: "Sequence[Judged] | None" = None,
+    asked: "str | Path | None" = None,
 ) -> "ComparisonResult | StudyResult[Collections]":
     """Compare query by query, as `assay compare` does.
 
@@ -155,6 +158,7 @@ def compare(
         track: Log the runs that are made to MLflow.
         dataset: Several collections, each as `collection` may be: the second of two pipelines is
             compared with the first on each, and what a new collection may show is foreseen.
+        asked: A file of real questions, one a line: the verdict is weighted for their style, too.
 
     Returns:
         What was found: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
@@ -194,6 +198,7 @@ def compare(
     from assay.eval.running.run import write_report
     from assay.eval.runs.stored import StoredRun
     from assay.eval.scoring.measures import check_names
+    from assay.eval.studies.comparison.asked import read_log
     from assay.eval.studies.comparison.running import compare_systems
 
     wanted = check_names(measures) if measures is not None else None
@@ -232,6 +237,7 @@ def compare(
             given = {**options, "name": names and names[i]}
             found.append(make_experiment(what, (), collection, given, progress))
     compared = compare_systems(found, wanted, effect, progress, all_pairs=base is None)
+    compared = replace(compared, asked=read_log(Path(asked)) if asked else None)
     if track:
         stored = {run.manifest.id for run in found if isinstance(run, StoredRun)}
         shown = (compared.base, *(pair.other for pair in compared.pairs))

@@ -143,6 +143,7 @@ def _summarise(name: str, path: Path) -> dict[str, Any]:
 
 def _describe(collection: "Collection") -> dict[str, Any]:
     from assay.eval.collections.groups import describe_groups, find_groups
+    from assay.eval.collections.traits import describe_overlap, find_collection_overlaps
 
     copies = collection.card.known_copies
     groups = find_groups(collection.queries, collection.gold, copies)
@@ -165,6 +166,7 @@ def _describe(collection: "Collection") -> dict[str, Any]:
             "judgments": collection.judgments,
         },
         "independent": describe_groups(groups.values()) or None,
+        "overlap": describe_overlap(find_collection_overlaps(collection)) or None,
         "types": types,
         "digest": collection.digest,
         "samples": samples,

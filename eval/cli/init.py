@@ -171,6 +171,7 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
         "copies": str(made.copies) if made.copies else None,
         "independent": describe_groups(made.judged.groups.values()) or None,
         "foresight": _foretell(made),
+        "overlap": _describe_overlap(made),
     }
 
 
@@ -186,6 +187,16 @@ def _foretell(made: "AuthoredCollection") -> str:
     claims = Claims(groups, share_touched(groups.values(), made.documents))
     fewer = claims.leading == "documents"
     return foretell(len(groups), count_independent(groups.values()) if fewer else None)
+
+
+def _describe_overlap(made: "AuthoredCollection") -> str:
+    """Say how many words questions share with their answers; "" without questions."""
+    from assay.eval.collections.loading import load
+    from assay.eval.collections.traits import describe_overlap, find_collection_overlaps
+
+    if not made.written or not made.judged.queries:
+        return ""
+    return describe_overlap(find_collection_overlaps(load(str(made.card.parent))))
 
 
 def _write_project(made: "AuthoredCollection") -> Path | None:
@@ -244,6 +255,7 @@ def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> No
         if shared := describe_groups(judged.groups.values()):
             print_text(f"{shared}.")
         print_text(_foretell(made))
+        print_text(_describe_overlap(made))
     for note in made.notes:
         print_text(note)
     if project:

@@ -117,7 +117,8 @@ def _show_answering(found: Abstention) -> Iterator[Table]:
             "How well each score separates answered from unanswered queries",
             signals,
             found.signals,
-            note="The area under the ROC curve: .5 is chance. `assay threshold` fits a threshold.",
+            note="The area under the ROC curve: .5 is chance; its interval is by query. `assay "
+            "threshold` fits a threshold.",
             plot=Plot("auc", "share"),
             brief=False,
         )

@@ -17,7 +17,7 @@ from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline, find, list_within
 from assay.eval.statistics.groups import find_design_effect
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import (
     EFFECT,
     AdjustedDifference,
@@ -34,6 +34,7 @@ from assay.eval.studies.comparison.gatekeeping import (
     split_types,
 )
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
+from assay.eval.studies.comparison.pair import Pair
 from assay.retrievers.base import AssayError
 
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", WITHIN)

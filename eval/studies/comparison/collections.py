@@ -22,8 +22,9 @@ from assay.eval.statistics.meta_analysis import (
     foresee_effect,
 )
 from assay.eval.statistics.paired import center
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import Contrast, Difference
+from assay.eval.studies.comparison.pair import Pair
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.digest import digest
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import zip_longest
+from statistics import fmean
 from typing import Any
 
-from assay.eval.report.formats import count, p_value
+from assay.eval.collections.traits import find_overlaps
+from assay.eval.report.formats import count
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.generated_answers import read
 from assay.eval.runs.machine_load import describe_disturbance
@@ -25,68 +27,24 @@ from assay.eval.runs.summary.labels import label_runs, merge_lines
 from assay.eval.runs.summary.open_pairs import list_open
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
-from assay.eval.scoring.measures import choose_headline, find, list_standard
+from assay.eval.scoring.measures import find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
-from assay.eval.studies.comparison.conclusion import conclude, describe_types, name_opposite
-from assay.eval.studies.comparison.differences import Difference, describe_symmetry
-from assay.eval.studies.comparison.latency_pairs import LatencyPair
-from assay.eval.studies.comparison.ranking import conclude_ranking, group_runs
+from assay.eval.studies.comparison import asked as asking
+from assay.eval.studies.comparison.asked import Log, Reweighted, Weights
+from assay.eval.studies.comparison.differences import describe_symmetry
+from assay.eval.studies.comparison.pair import Pair
+from assay.eval.studies.comparison.words import (
+    MOST_LINES,
+    describe_types,
+    group_runs,
+    name_opposite,
+    name_pairs,
+    tell_alone,
+    tell_pair,
+    tell_ranking,
+)
 
 LONGEST = 120  # characters of the names in an id
-MOST_LINES = 3  # of the verdict, on pairs whose types of query say something else
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One run beside another. `differences` are over all queries, `by_type` by type of query.
-
-    `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
-    these two runs were the only ones. `types_differ` is the p-value of types of query
-    that all differ by the same amount, adjusted for all pairs; None where it is not tested.
-    All these are of the claim that the comparison leads with; `opposite` is the headline by the
-    other one. `design_effect` is how many times as large the headline's variance is as if no
-    question shared a document.
-    """
-
-    base: Summary
-    other: Summary
-    differences: tuple[Difference, ...]
-    by_type: tuple[Difference, ...]
-    latency: tuple[LatencyPair, ...]
-    alone: Mapping[str, float]
-    types_differ: float | None
-    opposite: Difference
-    design_effect: float
-
-    @property
-    def effective_queries(self) -> float:
-        """The number of independent questions that the headline's difference rests on."""
-        return self.headline.n / max(self.design_effect, 1.0)
-
-    @property
-    def unshown(self) -> tuple[str, ...]:
-        """The measures whose difference these two alone would have shown, and is not here."""
-        return tuple(
-            item.measure
-            for item in self.differences
-            if item.adjusted is not None and self.alone[item.measure] <= ALPHA < item.adjusted
-        )
-
-    @property
-    def shown(self) -> tuple[Difference, ...]:
-        """Every difference, those over all queries first."""
-        return (*self.differences, *self.by_type)
-
-    @property
-    def headline(self) -> Difference:
-        """The difference by which the run is called better or worse."""
-        by_measure = {item.measure: item for item in self.differences}
-        return by_measure[choose_headline(by_measure)]
-
-    def scores(self, measure: str) -> Mapping[str, tuple[float, float]]:
-        """Return {query id: (score in the base, score in the other)}."""
-        base, other = self.base.scores[measure], self.other.scores[measure]
-        return {query: (score, other[query]) for query, score in base.items()}
 
 
 @dataclass(frozen=True)
@@ -102,7 +60,8 @@ class Comparison:
     `timing` is of those of the runs that were timed in one job. `apart` are measures of answers
     that are tested as a family of their own, None where all measures were asked for by name;
     `unanswered` says why there are none, where some run has answers. `claims` are what the
-    questions can be a verdict on.
+    questions can be a verdict on. `asked` is a log of real questions, which the verdict is weighted
+    for, too.
     """
 
     base: Summary
@@ -116,6 +75,7 @@ class Comparison:
     unanswered: str
     claims: Claims
     all_pairs: bool = False
+    asked: Log | None = None
 
     @cached_property
     def id(self) -> str:
@@ -129,6 +89,8 @@ class Comparison:
         ]
         if self.all_pairs:
             parts.append("all pairs")
+        if self.asked:
+            parts.append(asdict(self.asked))
         if self.of_answers:
             parts.append([found.digest for run in self.runs if (found := read(run.folder))])
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
@@ -206,7 +168,7 @@ class Comparison:
     def conclusions(self) -> tuple[str, ...]:
         """In a sentence or more for each pair: whether the other is better than its base."""
         return tuple(
-            conclude(pair, names, self.effect, self.claims)
+            tell_pair(pair, names, self.effect, self.claims)
             for pair, names in zip(self.pairs, self.names, strict=True)
         )
 
@@ -235,26 +197,61 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:
-        """What is shown, in lines: the conclusions, or of all pairs which run is the best.
+        """What is shown, in lines, after what limits all of it: see `lead` and `told`.
 
-        Of all pairs also those whose types of query say something else, at most three. What limits
-        all conclusions comes first: that runs return unequal amounts of text, that nothing can be
-        told beyond these documents.
+        Last comes what holds for questions as a log has them.
+        """
+        return (*self.lead, *self.told, *self.for_log)
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """Which run is better: a line a pair, of all pairs in few lines.
+
+        Of all pairs also those whose types of query say something else, at most three.
         """
         if not self.all_pairs:
-            return (*self.lead, *self.conclusions)
+            return self.conclusions
         headlines = [pair.headline for pair in self.against_base]
-        shown = sum(pair.headline.shown for pair in self.pairs)
-        against = [
+        alone = self._choose(lambda pair: pair.headline.measure in pair.unshown)
+        types = [
             f"{other} against {base}: {told}"
             for (base, other), pair in zip(self.names, self.pairs, strict=True)
             if (told := describe_types(pair.headline, pair.by_type, pair.types_differ))
         ]
-        if (more := len(against) - MOST_LINES) > 0:
-            against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
-        ranking = conclude_ranking(self.labels, headlines, shown, self.claims)
-        more_told = filter(None, [self.tell_opposite(), self._explain_pairs()])
-        return (*self.lead, ranking, *more_told, *against)
+        if (more := len(types) - MOST_LINES) > 0:
+            types[MOST_LINES:] = [f"{count(more, 'more pair')} differ by query type."]
+        shown = sum(pair.headline.shown for pair in self.pairs)
+        ranking = tell_ranking(self.labels, headlines, shown, self.claims)
+        further = [self.tell_opposite(), tell_alone(alone, len(self.labels))]
+        return (ranking, *filter(None, further), *types)
+
+    @property
+    def for_log(self) -> tuple[str, ...]:
+        """What the log of real questions says of each run beside the base; nothing without one."""
+        return tuple(
+            asking.tell(pair, found, self.weights, self.asked)
+            for pair, found in zip(self.against_base, self.reweighted, strict=False)
+            if self.asked and self.weights
+        )
+
+    @cached_property
+    def overlaps(self) -> Mapping[str, float]:
+        """By query the share of its words that its answer has; see `traits.find_overlaps`."""
+        run = self.base.run
+        return find_overlaps(run.queries.values(), run.gold, run.gold_texts)
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """How much each question counts by the log. Raises AssayError where that lies outside."""
+        return asking.weigh(self.asked, self.base.run.queries) if self.asked else None
+
+    @cached_property
+    def reweighted(self) -> tuple[Reweighted, ...]:
+        """The differences from the base for questions as the log has them; none without a log."""
+        if self.weights is None:
+            return ()
+        clusters = self.claims.cluster(self.base.run.queries)
+        return tuple(asking.reweigh(pair, self.weights, clusters) for pair in self.against_base)
 
     @cached_property
     def bounds(self) -> tuple[DifferenceBounds, ...]:
@@ -311,34 +308,12 @@ class Comparison:
         found += filter(None, [unjudged, self.base.models, self.base.absent])
         return tuple(found)
 
-    def _explain_pairs(self) -> str:
-        """Say which pairs would differ if each was compared by itself, and why not here."""
-        alone = [
-            f"{other} and {base} (p {p_value(pair.alone[pair.headline.measure])})"
-            for (base, other), pair in zip(self.names, self.pairs, strict=True)
-            if pair.headline.measure in pair.unshown
-        ]
-        if not alone:
-            return ""
-        more = f" and {count(len(alone) - MOST_LINES, 'more pair')}"
-        listed = ", ".join(alone[:MOST_LINES]) + (more if len(alone) > MOST_LINES else "")
-        return (
-            f"Compared by themselves, {listed} would be shown to differ: two runs need less "
-            f"evidence than {len(self.labels)}, of which some two often differ by chance."
-        )
-
     def tell_opposite(self) -> str:
         """Say of which pairs the other claim's verdict differs; "" where of none."""
-        differing = [
-            f"{other} and {base}"
-            for (base, other), pair in zip(self.names, self.pairs, strict=True)
-            if pair.opposite.shown != pair.headline.shown
-        ]
+        differing = self._choose(lambda pair: pair.opposite.shown != pair.headline.shown)
         if not differing:
             return ""
-        more = f" and {count(len(differing) - MOST_LINES, 'more pair')}"
-        listed = ", ".join(differing[:MOST_LINES]) + (more if len(differing) > MOST_LINES else "")
-        return name_opposite(self.claims, listed)
+        return name_opposite(self.claims, name_pairs(differing))
 
     def _list_fragile(self) -> list[str]:
         """Say which findings are fragile; of all pairs those of the headline, in one line."""
@@ -348,17 +323,19 @@ class Comparison:
                 for pair, label in zip(self.pairs, self.labels[1:], strict=True)
                 if (resting := [item for item in pair.shown if item.presumes_symmetry])
             ]
-        fragile = [
-            f"{other} and {base}"
-            for (base, other), pair in zip(self.names, self.pairs, strict=True)
-            if pair.headline.presumes_symmetry
-        ]
+        fragile = self._choose(lambda pair: pair.headline.presumes_symmetry)
         if not fragile:
             return []
-        more = f" and {len(fragile) - MOST_LINES} more pairs" if len(fragile) > MOST_LINES else ""
-        listed = f"{', '.join(fragile[:MOST_LINES])}{more}"
         line = describe_symmetry([self.pairs[0].headline])
-        return [f"{listed}: {line}"]
+        return [f"{name_pairs(fragile)}: {line}"]
+
+    def _choose(self, wanted: Callable[[Pair], bool]) -> list[str]:
+        """Return what the two runs of some pairs are called: "A and B"."""
+        return [
+            f"{other} and {base}"
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if wanted(pair)
+        ]
 
     def _count(self, counts: Callable[[str], bool]) -> int:
         differences = (item for pair in self.pairs for item in pair.differences)
@@ -381,9 +358,12 @@ class Comparison:
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
             "claim": self.claims.as_json(),
+            "overlap": fmean(self.overlaps.values()) if self.overlaps else None,
             "verdict": list(self.verdict),
             "warnings": list(self.warnings),
         }
+        if self.asked and self.weights:
+            told["asked"] = asking.describe(self.asked, self.weights, self.reweighted)
         runs = [
             _run(summary, label, self.beside)
             for summary, label in zip(self.summaries, self.labels, strict=True)

@@ -1,19 +1,19 @@
 """What a comparison says: which run is better in plain words, a table, and all figures below."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from assay.eval.report.blocks import Block, Facts, Prose, Report
-from assay.eval.report.formats import amount, count
+from assay.eval.report.formats import amount, count, percent
 from assay.eval.runs.machine_load import UNRELIABLE
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
-from assay.eval.studies.comparison.comparison import MOST_LINES, Comparison
-from assay.eval.studies.comparison.conclusion import describe_types
-from assay.eval.studies.comparison.plain_words import tell_alone, tell_pair, tell_ranking
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.tables import (
     tabulate_differences,
     tabulate_latency,
     tabulate_measures,
+    tabulate_overlaps,
     tabulate_runs,
     tabulate_types,
 )
@@ -27,8 +27,8 @@ def report(compared: Comparison) -> Report:
         id=compared.id,
         kind="comparison",
         title=entitle(compared),
-        subject=(queries + compared.describe_questions(),),
-        verdict=tell(compared),
+        subject=(queries + compared.describe_questions(), *_tell_overlap(compared)),
+        verdict=compared.verdict,
         # What is said of times changes no verdict.
         warnings=sorted(compared.warnings, key=lambda line: UNRELIABLE in line),
         blocks=list(_list_blocks(compared)),
@@ -47,40 +47,11 @@ def entitle(compared: Comparison) -> str:
     return f"{runs} on {compared.base.run.manifest.collection.name}"
 
 
-def tell(compared: Comparison) -> list[str]:
-    """Return in plain words which run is better.
-
-    What limits all of it comes first: that runs return unequal amounts of text, that nothing can be
-    told beyond these documents.
-    """
-    return [*compared.lead, *tell_runs(compared)]
-
-
-def tell_runs(compared: Comparison) -> list[str]:
-    """Return in plain words which run is better: a line a pair, of all pairs in few lines."""
-    pairs = list(zip(compared.pairs, compared.names, strict=True))
-    if not compared.all_pairs:
-        return [tell_pair(pair, names, compared.effect, compared.claims) for pair, names in pairs]
-    headlines = [pair.headline for pair in compared.against_base]
-    alone = [
-        f"{other} and {base}"
-        for pair, (base, other) in pairs
-        if pair.headline.measure in pair.unshown
-    ]
-    types = [
-        f"{other} against {base}: {told}"
-        for pair, (base, other) in pairs
-        if (told := describe_types(pair.headline, pair.by_type, pair.types_differ, exact=False))
-    ]
-    if (more := len(types) - MOST_LINES) > 0:
-        types[MOST_LINES:] = [f"{count(more, 'more pair')} differ by query type."]
-    shown = sum(pair.headline.shown for pair, _ in pairs)
-    return [
-        tell_ranking(compared.labels, headlines, shown, compared.claims),
-        *filter(None, [compared.tell_opposite()]),
-        *filter(None, [tell_alone(alone, len(compared.labels), MOST_LINES)]),
-        *types,
-    ]
+def _tell_overlap(compared: Comparison) -> list[str]:
+    """Return how many of its words a question shares with its answer; nothing if unknown."""
+    if not compared.overlaps:
+        return []
+    return [f"{percent(fmean(compared.overlaps.values()))} of a question's words in its answer"]
 
 
 def _list_blocks(compared: Comparison) -> Sequence[Block]:
@@ -90,10 +61,10 @@ def _list_blocks(compared: Comparison) -> Sequence[Block]:
         *([tabulate_runs(compared)] if several else []),
         tabulate_differences(compared, brief=not several),
         *([tabulate_types(compared)] if typed else []),
+        *tabulate_overlaps(compared),
         *([] if several else _tell_speed(compared)),
         *([tabulate_latency(compared)] if compared.pairs[0].latency else []),
         tabulate_measures(compared),
-        Prose("In exact words", " ".join(compared.verdict)),
         Prose("How to read the figures", explain(compared)),
     ]
 

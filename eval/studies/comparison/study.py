@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from assay.eval.runs.stored import load
 from assay.eval.scoring.measures import check_names
 from assay.eval.studies.comparison import collections_report, page
 from assay.eval.studies.comparison.analysis import check_request
+from assay.eval.studies.comparison.asked import read_log
 from assay.eval.studies.comparison.collections import (
     Collections,
     compare_on_collections,
@@ -52,6 +54,9 @@ class CompareOptions(StudyOptions):
     measures: Annotated[Names, MEASURES] = Field((), description=MEASURES_HELP)
     effect: float = Field(
         EFFECT, gt=0, le=1, description="The smallest difference that would matter."
+    )
+    asked: Annotated[Path | None, Option(path="file")] = Field(
+        None, description="Real questions, one a line: does the verdict hold for their style?"
     )
     no_report: bool = Field(False, description="Write no report, and log nothing to MLflow.")
     rerun: Annotated[bool, RERUN] = Field(False, description="Time the configs again.")
@@ -99,7 +104,10 @@ def find(asked: CompareOptions, lab: Lab) -> Found:
             lambda systems: compare([find_run(system, lab.progress) for system in systems]),
         )
     overrides += map(name_dataset, asked.dataset)
-    found = compare(find_systems(references, overrides, lab.progress))
+    log = read_log(asked.asked) if asked.asked else None
+    found = replace(compare(find_systems(references, overrides, lab.progress)), asked=log)
+    if found.weights:
+        lab.progress.say(f"{found.base.run.manifest.collection.name}: weighted as {asked.asked}")
     gc.freeze()  # the runs stay to the end, and are not looked through for garbage
     return found
 

@@ -5,15 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.report.blocks import Column, Plot, Table, Tone
+from assay.eval.report.formats import percent
 from assay.eval.runs.summary.cost import tell_queries
+from assay.eval.runs.summary.means import find_largest
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.statistics.groups import estimate_grouped_difference
+from assay.eval.statistics.paired import estimate_difference
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import Difference
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
+from assay.eval.studies.comparison.pair import Pair
 
 TONES: dict[str, Tone] = {"better": "better", "worse": "worse"}
+FEWEST_OVERLAPS = 12  # queries from which thirds of them are shown
 LETTERS = "Same letter: no proven difference."
 
 
@@ -125,6 +131,60 @@ def tabulate_types(compared: Comparison) -> Table:
         plot=Plot("difference", band=lambda row: row.item.detectable),
         brief=False,
     )
+
+
+@dataclass(frozen=True)
+class OverlapRow:
+    """The headline of a pair on the questions with such a share of words in common."""
+
+    pair: str
+    shared: str
+    n: int
+    difference: Estimate
+
+
+def tabulate_overlaps(compared: Comparison) -> list[Table]:
+    """Return by thirds of the share of words in common what the runs differ by, not tested.
+
+    Nothing where the share is known of fewer than `FEWEST_OVERLAPS` queries.
+    """
+    ordered = sorted(compared.overlaps, key=lambda id_: compared.overlaps[id_])
+    if len(ordered) < FEWEST_OVERLAPS:
+        return []
+    cuts = [len(ordered) * i // 3 for i in range(4)]
+    parts = [ordered[cuts[i] : cuts[i + 1]] for i in range(3)]
+    rows = [
+        OverlapRow(f"{other} against {base}", _name_share(compared, part), len(part), found)
+        for (base, other), pair in zip(compared.names, compared.pairs, strict=True)
+        for part in parts
+        for found in [_estimate_part(compared, pair, part)]
+    ]
+    columns = [
+        Column("shared", "Words in common"),
+        *_name_columns(compared),
+        Column("n", "Queries", "count"),
+        Column("difference", "Difference", "difference"),
+    ]
+    title = f"{compared.pairs[0].headline.measure} by the words that question and answer share"
+    note = "Not tested; each interval is by itself. The more words, the more keyword search gains."
+    return [Table("by_overlap", title, columns, rows, note, Plot("difference"), brief=False)]
+
+
+def _name_share(compared: Comparison, part: Sequence[str]) -> str:
+    return f"{percent(compared.overlaps[part[0]])} to {percent(compared.overlaps[part[-1]])}"
+
+
+def _estimate_part(compared: Comparison, pair: Pair, part: Sequence[str]) -> Estimate:
+    """Return the mean difference of some queries, by the leading claim."""
+    measure = pair.headline.measure
+    scores = pair.scores(measure)
+    values = [scores[id_][1] - scores[id_][0] for id_ in part]
+    most, within = find_largest(measure, values) or 1.0, find(measure).change
+    clusters = compared.claims.cluster(part)
+    if clusters is None:
+        return estimate_difference(values, most, within)
+    share = clusters.share
+    return estimate_grouped_difference(values, clusters.numbers, most, within, share=share)
 
 
 def tabulate_latency(compared: Comparison) -> Table:

@@ -73,23 +73,18 @@ class CollectionChange:
 
 
 def estimate_effects(
-    before: Kept | None, base: StoredRun, names: Sequence[str]
+    before: Kept, base: StoredRun, names: Sequence[str]
 ) -> tuple[tuple[Effect, ...], str]:
     """Return the effects of corpus and judgments on the baseline's pipeline.
 
     Args:
-        before: What the baseline keeps; None of one that keeps no rankings.
+        before: What the baseline keeps.
         base: The baseline's pipeline on today's collection.
         names: The gated measures.
 
     Returns:
         The effects, and why some are not known, "" where all are.
     """
-    if before is None:
-        return (), (
-            "the baseline keeps no rankings: the effects of corpus and judgments cannot be told "
-            "until it is accepted again"
-        )
     after = keep_rankings(base)
     queries = list_common(before, after)
     pairs = {id_: pair_judgments(before[id_], after[id_]) for id_ in queries}
@@ -124,17 +119,15 @@ def estimate_effects(
     return tuple(effects), "; ".join(unknown)
 
 
-def describe_change(before: Kept | None, after: Kept) -> str:
+def describe_change(before: Kept, after: Kept) -> str:
     """Say what changed of a collection: `queries: 1 added; judgments: 2 moved, 1 removed`.
 
     A judgment of a query moved where an equal text with its grade stands at another place now.
 
     Args:
-        before: What the baseline keeps; None of one that keeps no rankings.
+        before: What the baseline keeps.
         after: The same of today.
     """
-    if before is None:
-        return "documents, queries or judgments"
     queries = _compare(
         {id_: item.query for id_, item in before.items()},
         {id_: item.query for id_, item in after.items()},

@@ -30,7 +30,6 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 FORMAT = 2
-READ = (1, FORMAT)
 DIGITS = 6
 # Keys of a config that say nothing of what is retrieved.
 WORDS = {"description", "latency", "measures"}
@@ -58,8 +57,7 @@ class Baseline(BaseModel):
     running that commit again beside the new one. `scores` is {query id: {measure: score}}.
     `answered_by` is who gave the answers that some of them are of, if any are. `sources` and
     `facts` are digests of the sources that make rankings and of what the retriever tells of itself;
-    "" where they are not known. `rankings` is what is kept of these, by query id; None in files of
-    format 1.
+    "" where they are not known. `rankings` is what is kept of these, by query id.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -78,7 +76,7 @@ class Baseline(BaseModel):
     answered_by: Recipe | None = None
     sources: str = ""
     facts: str = ""
-    rankings: dict[str, KeptRanking] | None = None
+    rankings: dict[str, KeptRanking]
 
     @property
     def label(self) -> str:
@@ -144,8 +142,6 @@ def _find_other(baseline: Baseline, run: StoredRun) -> str:
 
 
 def _have_common_query(baseline: Baseline, run: StoredRun) -> bool:
-    if baseline.rankings is None:
-        return not baseline.scores.keys().isdisjoint(run.queries)
     return bool(list_common(baseline.rankings, keep_rankings(run)))
 
 
@@ -215,7 +211,7 @@ def render(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
     by_query = ("rankings", "scores")
     values = baseline.model_dump(mode="json")
-    blocks = {key: values.pop(key) for key in by_query if values[key] is not None}
+    blocks = {key: values.pop(key) for key in by_query}
     if baseline.answered_by is None:
         del values["answered_by"]
     head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
@@ -246,8 +242,8 @@ def read(path: Path, run: str = "RUN") -> Baseline:
     except (OSError, ValidationError) as error:
         reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
         raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
-    if baseline.format not in READ:
-        raise AssayError(f"{path}: format {baseline.format}; this version reads up to {FORMAT}")
+    if baseline.format != FORMAT:
+        raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")
     return baseline
 
 

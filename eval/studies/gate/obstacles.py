@@ -34,7 +34,7 @@ def list_mismatches(baseline: Baseline, head: StoredRun, names: Sequence[str]) -
     """
     mismatches = _list_faults(head, "the run")
     then = baseline.rankings
-    if then and not (before := _list_units(then)) & (after := _list_units(keep_rankings(head))):
+    if not (before := _list_units(then)) & (after := _list_units(keep_rankings(head))):
         mismatches.append(
             f"its judgments are of {_name(after)}, the baseline's of {_name(before)}; accept a "
             "new baseline"

@@ -30,7 +30,7 @@ RULE = (
     f"The model may be trusted to rank systems here where it reverses no pair of runs that people "
     f"separate (adjusted p at most {ALPHA:g}), they separate one at least, and the whole interval "
     f"of τ lies at or above {LEAST_TAU:g}; it must not be where it reverses one beyond chance, or "
-    f"the whole interval lies below. {LEAST_TAU:g} is a convention."
+    f"the whole interval lies below. {LEAST_TAU:g} is a convention. That interval is by query."
 )
 POWERED = (
     "Both: prediction-powered, which is valid whatever the model gets wrong, if the queries with "

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from assay.eval.collections.authoring.skipped_files import describe_skipped
+from assay.eval.collections.groups import count_independent
+from assay.eval.collections.traits import describe_overlap
 from assay.eval.llm.costs import account
 from assay.eval.report.blocks import Block, Column, Facts, Report, Table
 from assay.eval.report.formats import count, score, signed
@@ -42,7 +44,11 @@ def report(found: QuestionsResult) -> Report:
     kept = f"{count(len(made.kept), 'question')} kept, {len(made.review)} marked for a person"
     verdict = ["no question passed the tests; nothing is written"]
     if made.kept:
-        verdict = [kept, describe_bias(made), foretell(len(made.kept))]
+        verdict = [
+            kept,
+            describe_bias(made),
+            foretell(len(made.kept), count_independent(made.groups)),
+        ]
     return Report(
         id="",
         kind="questions",
@@ -140,8 +146,8 @@ def describe_bias(made: QuestionSelection) -> str:
     """Return in sentences what the set may favour. Something must be kept."""
     overlap = (
         f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
-        "in its passage."
-    )
+        f"in its passage. {describe_overlap(made.shared_words)}"
+    ).strip()
     if made.bias is None:
         return (
             f"{overlap} No question has an answer, so keyword and dense search were not compared."

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.eval.collections.groups import Group
+from assay.eval.collections.traits import share_words
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.questions.asking import MEANING, Cause, DrawOutcome
 from assay.eval.studies.questions.kinds import KINDS
@@ -45,6 +47,26 @@ class QuestionSelection:
     def kept(self) -> dict[str, DrawOutcome]:
         """The questions that passed, by query id."""
         return {name: outcome for name, outcome in self.outcomes.items() if outcome.cause is None}
+
+    @property
+    def groups(self) -> list[Group]:
+        """The group of each kept question: the document of its first passage, or itself alone."""
+        return [
+            Group("document", outcome.draw.passages[0].doc_id)
+            if outcome.draw.passages
+            else Group("query", name)
+            for name, outcome in self.kept.items()
+        ]
+
+    @property
+    def shared_words(self) -> dict[str, float]:
+        """The share of each kept question's words that its passages have."""
+        found = {
+            name: share_words(outcome.question, " ".join(one.text for one in outcome.draw.passages))
+            for name, outcome in self.kept.items()
+            if outcome.draw.passages
+        }
+        return {name: share for name, share in found.items() if share is not None}
 
     def count_causes(self) -> dict[Cause, int]:
         """Return how many questions were dropped for each cause, in the order of the tests."""

@@ -21,7 +21,8 @@ def report(found: FittedThreshold) -> Report:
             Column("rightly_empty", "Unanswered", "score"),
         ],
         found.trades,
-        note="Report the effect of the threshold on other queries than these.",
+        note="Report the effect of the threshold on other queries than these. It is chosen by "
+        "query, as if no two shared a document.",
         plot=Plot("falsely_empty", "whisker"),
     )
     signals = Table(
@@ -29,7 +30,7 @@ def report(found: FittedThreshold) -> Report:
         "How well each score separates answered from unanswered queries",
         SIGNALS,
         found.answering.signals if found.answering else (),
-        note="The area under the ROC curve: .5 is chance.",
+        note="The area under the ROC curve: .5 is chance. Its interval is by query.",
         plot=Plot("auc", "whisker"),
     )
     stage = ", ".join(f"{key}: {value}" for key, value in found.stage.items())

@@ -13,9 +13,8 @@ from assay.eval.running.search_space import Point
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.conclusion import conclude_opposite
 from assay.eval.studies.comparison.differences import Difference
-from assay.eval.studies.comparison.plain_words import tell_change
+from assay.eval.studies.comparison.words import conclude_opposite, tell_change
 
 GIVEN = "as given"
 LEGS = "legs"  # the stage in which each leg is tried alone

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
 from assay.eval.statistics.significance import POWER, detectable
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import FORETOLD, SCATTER, Difference
+from assay.eval.studies.comparison.pair import Pair
 
 STYLES = ("studies/comparison/templates/comparison.css",)
 # How a verdict looks; the names are classes of the style sheet.

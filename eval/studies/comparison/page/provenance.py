@@ -36,7 +36,6 @@ class Contrast:
 def describe_method(compared: Comparison) -> Pairs:
     """Return how the figures of a comparison came about."""
     return (
-        ("In exact words", " ".join(compared.verdict)),
         (
             "Smallest detectable difference",
             "The smallest difference that a paired t-test of these queries finds with power "

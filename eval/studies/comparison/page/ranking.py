@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from assay.eval.report.formats import Figure, figure, interval, p_value, score, signed
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page.differences import TONES
+from assay.eval.studies.comparison.pair import Pair
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 from assay.eval.report.formats import score
 from assay.eval.report.plots import LinearAxis
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.pair import Pair
 
 # The distances within which two points share a dot: the smallest that leaves few enough dots.
 STEPS = (0.001, 0.01, 0.02, 0.05, 0.1)

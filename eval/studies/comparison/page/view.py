@@ -12,7 +12,7 @@ from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL, collect_times
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.page import provenance, scores
 from assay.eval.studies.comparison.page.differences import (
@@ -27,7 +27,7 @@ from assay.eval.studies.comparison.page.drilldown import MOST_GRID, collect
 from assay.eval.studies.comparison.page.flow import Flow, list_movers, make_flow
 from assay.eval.studies.comparison.page.provenance import Contrast
 from assay.eval.studies.comparison.page.ranking import RankedRun, rank_runs
-from assay.eval.studies.comparison.report import tell_runs
+from assay.eval.studies.comparison.pair import Pair
 
 
 @dataclass(frozen=True)
@@ -224,12 +224,12 @@ def make_view(compared: Comparison) -> ComparisonView:
         make_axis(item for pair in compared.against_base for item in pair.differences),
         make_axis(item for pair in compared.against_base for item in pair.by_type),
     )
-    plain = tell_runs(compared)
+    plain = compared.told
     told = [""] * len(compared.against_base) if compared.all_pairs else plain
     return ComparisonView(
         title=_title(compared),
         labels=labels,
-        verdict=(*compared.lead, *(plain if compared.all_pairs else ())),
+        verdict=(*compared.lead, *(plain if compared.all_pairs else ()), *compared.for_log),
         ranking=rank_runs(compared) if compared.all_pairs else (),
         collection=collection.name,
         collection_title=collection.title,

@@ -70,11 +70,11 @@ def test_where_the_claims_differ_the_other_is_said_too(tmp_path):
     assert compared.pairs[0].headline.shown
     assert not compared.pairs[0].opposite.shown
     (told,) = compared.verdict
-    assert "On documents like these that is not shown (p 0." in told
+    assert "On documents like these that is not shown." in told
     sampled = make(tmp_path, 10, 21, lose_whole_documents(21, 10), documents_are="sample")
     (told,) = sampled.verdict
-    assert told.startswith(f"210 queries are too few to tell other from base {DOCUMENTS}: ")
-    assert "For new questions on these documents other is better than base (p < 0.001)." in told
+    assert told.startswith(f"other and base could be equally good {DOCUMENTS}: ")
+    assert "For new questions on these documents other is better than base." in told
     assert sampled.pairs[0].headline.p == compared.pairs[0].opposite.p
 
 
@@ -169,7 +169,7 @@ def test_all_pairs_say_which_of_them_the_other_claim_does_not_show(tmp_path):
     ranks = {"base": [2] * 210, "other": lose_whole_documents(21, 10), "best": [1] * 210}
     runs = [share(make_run(tmp_path, name, each), 10, 21) for name, each in ranks.items()]
     compared = compare(runs, MEASURES, all_pairs=True)
-    assert compared.verdict[0].startswith(f"best is the best of these 3 runs {QUESTIONS}: ")
+    assert compared.verdict[0].startswith(f"best is the best of 3 {QUESTIONS}: ")
     assert "On documents like these, base and other are not shown to differ." in compared.verdict
 
 

@@ -130,21 +130,16 @@ def make_pair(folder, ranks, effect=0.05):
 @pytest.mark.parametrize(
     ("ranks", "effect", "said"),
     [
-        (
-            [1] * 40,
-            0.05,
-            "other is better than base{}: MRR@10 rises from 0.495 to 1.000, by +0.505",
-        ),
-        ([0] * 40, 0.05, "other is worse than base{}: MRR@10 falls from 0.495 to 0.000, by −0.495"),
-        (SWAPPED, 0.05, "No difference between other and base is shown{}: MRR@10 is 0.495"),
-        ([*RANKS[:-1], 3], 0.05, "40 queries are too few to tell other from base{}: MRR@10 is 0.4"),
-        (SWAPPED, 0.001, "40 queries are too few to tell other from base{}: MRR@10 is 0.495"),
+        ([1] * 40, 0.05, "other is better than base{}: MRR@10 1.000 against 0.495, +0.505, likely"),
+        ([0] * 40, 0.05, "other is worse than base{}: MRR@10 0.000 against 0.495, −0.495, likely"),
+        (SWAPPED, 0.05, "No proven difference between other and base{}: MRR@10 0.495"),
+        ([*RANKS[:-1], 3], 0.05, "other and base could be equally good{}: MRR@10 0.4"),
+        (SWAPPED, 0.001, "other and base could be equally good{}: MRR@10 0.495"),
     ],
 )
 def test_the_verdict_is_said_in_a_sentence(tmp_path, ranks, effect, said):
     (sentence,) = make_pair(tmp_path, ranks, effect).conclusions
     assert sentence.startswith(said.format(" for new questions on these documents"))
-    assert "95 % simultaneous interval" in sentence
 
 
 def test_the_rest_names_every_other_measure_and_the_queries(tmp_path):

@@ -70,7 +70,7 @@ def test_of_three_runs_all_are_named(compared):
     lead, ranking, *_ = ranked.found.verdict
     assert lead.startswith(LEAD)
     assert all(f"({name})" in lead for name in ("cut", "whole", "other"))
-    assert ranking.startswith("whole is the best of these 3 runs")
+    assert ranking.startswith("whole is the best of 3")
 
 
 @pytest.mark.parametrize(("words", "told"), [(900, False), (910, True)])

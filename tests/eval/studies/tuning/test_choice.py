@@ -344,5 +344,5 @@ def test_where_the_claims_differ_a_choice_says_both():
     shown, hidden = make_choice(0.2), make_choice(0.0)
     claims = make_claims([f"q{i}" for i in range(60)], 3)
     both = replace(shown, claims=claims, opposite=hidden.differences)
-    assert both.conclusion.endswith("On documents like these that is not shown (p 1.000).")
+    assert both.conclusion.endswith("On documents like these that is not shown.")
     assert "not shown" not in shown.conclusion
