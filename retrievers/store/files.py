@@ -1,8 +1,9 @@
 """Writing files: whole or not at all, and a disk that refuses is told in one line."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,7 +42,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
     a power cut could leave an empty one. Raises AssayError, and leaves what was there, where it
     cannot be written.
     """
-    partial = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}")
+    partial = path.with_name(f"{_begin(path)}{os.getpid()}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -53,6 +54,21 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+
+def remove_partial(paths: Iterable[Path]) -> None:
+    """Remove what killed processes left of files in the making, for who holds their lock."""
+    for path in paths:
+        begins = _begin(path)
+        for left in path.parent.glob(f"{escape(begins)}*"):
+            if left.name.removeprefix(begins).isdecimal():
+                with writing(left):
+                    left.unlink(missing_ok=True)
+
+
+def _begin(path: Path) -> str:
+    """Return what the name of a file in the making begins with, before the process's number."""
+    return f".{path.name[:LONGEST]}."
 
 
 def append(path: Path, text: str) -> None:

@@ -47,9 +47,9 @@ def is_own(module: str) -> bool:
 
 
 def find_file(module: str) -> Path | None:
-    """Return the file of a loaded module; None where there is none, as of a notebook."""
+    """Return the file of a loaded module; None where there is none, as of a notebook or a pipe."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file).resolve() if file else None
+    return path.resolve() if file and (path := Path(file)).is_file() else None
 
 
 @cache

@@ -216,6 +216,12 @@ class NativeSource(Source[NativeCard]):
                 known[row.string("original")] = row.values
         return find_changes(folder, known, card.converter, self._problems)
 
+    def list_changes(self) -> list[Path]:
+        """Return the files that `write_changes` may write."""
+        card, folder = self._card, self._root / self._card.documents
+        records = [self._root / name for name in (card.pages, card.conversions) if name]
+        return [*records, *(folder / name for name in self.changes.texts)]
+
     def write_changes(self) -> list[Path]:
         """Copy the text of originals that have changed again; return what was written.
 

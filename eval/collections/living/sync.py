@@ -31,7 +31,7 @@ from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import AssayError, Document, Progress
-from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.files import remove_partial, write_atomically
 from assay.retrievers.store.locks import changing
 
 WAITING = (Status.REWORDED, Status.AMBIGUOUS)
@@ -176,6 +176,8 @@ class _Sync:
         next sync where this one is killed.
         """
         report = self._report
+        follow = [self._review, *filter(None, [self._card.path]), *self._source.list_changes()]
+        remove_partial([*self._files, *follow])
         for path in self._files:
             own = [record for record in self._records if record.file == path]
             content = render_records(own, of_anchors=path == self._anchors)

@@ -1,6 +1,6 @@
 """The verdict on each measure, of the scores of a base and a head: numbers alone, no runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,8 @@ Verdict = Literal["pass", "regression", "warning", "cannot tell"]
 Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
 SETTLED: Mapping[str, float] = {}
 SUSPICION = 0.05  # the level of a warning
+# The share of a mean from which on a loss that may go unnoticed makes a pass weak.
+WEAK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,19 @@ def decide(estimate: Estimate, p: float, effect: float, margin: float, level: fl
     if estimate.value <= TIE - effect and p <= max(level, SUSPICION):
         return "regression" if p <= level else "warning"
     return "pass" if estimate.low > -margin else "cannot tell"
+
+
+def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
+    """Return the largest share of a gated mean that the queries are too few to miss, 0 if none is.
+
+    A loss below the minimum effect does not count.
+    """
+    shares = (
+        item.margin / item.base
+        for item in measures
+        if item.base > 0 and item.margin > item.minimum_effect
+    )
+    return max((share for share in shares if share > WEAK), default=0.0)
 
 
 class Judgement:

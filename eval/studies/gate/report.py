@@ -41,7 +41,7 @@ def report(found: GateVerdict) -> Report:
     return Report(
         id="",
         kind="gate",
-        title=f"Gate: {entitle(found)} ({found.baseline.label})",
+        title=f"Gate: {entitle(found.verdict, found.unnoticed)} ({found.baseline.label})",
         subject=(count(len(found.head.queries), "query", "queries"),),
         verdict=[announce(found), found.claim],
         warnings=list(_warn(found)),

@@ -116,23 +116,22 @@ def _refuse(timed: LatencyVerdict) -> str:
 
 def announce(report: GateVerdict) -> str:
     """Return the verdict on the whole, in sentences that begin with it: `Pass: …`."""
-    title = entitle(report)
+    title = entitle(report.verdict, report.unnoticed)
     if report.verdict != "pass" or not report.unnoticed:
         return f"{title}: {conclude(report)}."
-    return f"{title}: {_limit(report)} would go unnoticed."
+    return f"{title}: {limit(len(report.head.queries), report.unnoticed)} would go unnoticed."
 
 
-def entitle(report: GateVerdict) -> str:
-    """Return the verdict on the whole in a few words."""
-    weak = report.verdict == "pass" and report.unnoticed
-    return "Pass, but weak" if weak else report.verdict.capitalize()
+def entitle(verdict: Verdict, unnoticed: float) -> str:
+    """Return a verdict on the whole in a few words; `unnoticed` as in `find_unnoticed`."""
+    return "Pass, but weak" if verdict == "pass" and unnoticed else verdict.capitalize()
 
 
-def _limit(report: GateVerdict) -> str:
-    """Name the largest loss that so few queries do not show."""
-    parts = (words for n, words in FRACTIONS.items() if 1 / n >= report.unnoticed - ROUNDING)
-    share = next(parts, f"{report.unnoticed:.0%}")
-    return f"with {count(len(report.head.queries), 'question')} a loss of up to {share}"
+def limit(queries: int, unnoticed: float) -> str:
+    """Name the largest loss that so few queries do not show, by its share of a mean."""
+    parts = (words for n, words in FRACTIONS.items() if 1 / n >= unnoticed - ROUNDING)
+    share = next(parts, f"{unnoticed:.0%}")
+    return f"with {count(queries, 'question')} a loss of up to {share}"
 
 
 def conclude(report: GateVerdict) -> str:
@@ -145,8 +144,10 @@ def conclude(report: GateVerdict) -> str:
         return f"lost no more than {_name_margins(report.measures)}"
     if report.verdict == "warning":
         told = f"chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
-        power = f"; {_limit(report)} may get no more than a warning" if report.unnoticed else ""
-        return f"{_name_drops(report)}, but {told}{power}"
+        if report.unnoticed:
+            least = limit(len(report.head.queries), report.unnoticed)
+            told += f"; {least} may get no more than a warning"
+        return f"{_name_drops(report)}, but {told}"
     if report.unsettled:
         return report.unsettled.rstrip(".")
     doubtful = [item for item in report.measures if item.verdict == "cannot tell"]

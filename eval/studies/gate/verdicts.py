@@ -10,12 +10,9 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline
-from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict
+from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict, find_unnoticed
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.rebuild import Rebuild
-
-# The share of a mean from which on a loss that may go unnoticed makes a pass weak.
-WEAK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +111,7 @@ class GateVerdict:
         """
         if self.collection and self.collection.same:
             return 0.0
-        shares = (
-            item.margin / item.base
-            for item in self.measures
-            if item.base > 0 and item.margin > item.minimum_effect
-        )
-        return max((share for share in shares if share > WEAK), default=0.0)
+        return find_unnoticed(self.measures)
 
     def fails(self, strict: bool) -> bool:
         """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""

@@ -11,7 +11,12 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.trec_runs import Ties
 from assay.eval.scoring.measures import list_standard
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict, judge_measures
+from assay.eval.studies.gate.measure_verdicts import (
+    MeasureVerdict,
+    Verdict,
+    find_unnoticed,
+    judge_measures,
+)
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate_files.files import (
     Judgments,
@@ -63,6 +68,11 @@ class FilesVerdict:
         """The gravest of all measures: regression, warning, cannot tell, pass."""
         found = {item.verdict for item in self.measures}
         return next((verdict for verdict in GRAVE if verdict in found), "pass")
+
+    @property
+    def unnoticed(self) -> float:
+        """The largest share of a gated mean that the queries are too few to miss; 0 if none is."""
+        return find_unnoticed(self.measures)
 
     def fails(self, strict: bool) -> bool:
         """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""

@@ -3,6 +3,7 @@
 from assay.eval.report.blocks import Column, Plot, Report, Table
 from assay.eval.report.formats import count
 from assay.eval.studies.gate.columns import MEASURES, POWER
+from assay.eval.studies.gate.sentences import entitle, limit
 from assay.eval.studies.gate_files.judging import FilesVerdict
 
 MOST_LOSERS = 5  # on a terminal without --full
@@ -20,7 +21,7 @@ def report(found: FilesVerdict) -> Report:
     return Report(
         id="",
         kind="gate",
-        title=f"Gate: {found.verdict.capitalize()} ({found.run.name})",
+        title=f"Gate: {entitle(found.verdict, found.unnoticed)} ({found.run.name})",
         subject=(count(found.queries, "query", "queries"), f"baseline {found.baseline}"),
         verdict=[announce(found), found.claims.sentence],
         warnings=list(found.notes),
@@ -37,11 +38,15 @@ def report(found: FilesVerdict) -> Report:
 
 def announce(found: FilesVerdict) -> str:
     """Return the verdict in a sentence that begins with it."""
-    title = found.verdict.capitalize()
+    title = entitle(found.verdict, found.unnoticed)
+    least = limit(found.queries, found.unnoticed)
+    if found.verdict == "pass" and found.unnoticed:
+        return f"{title}: {least} would go unnoticed."
     of = [item for item in found.measures if item.verdict == found.verdict]
     if found.verdict in ("regression", "warning"):
         drops = ", ".join(f"{item.measure} fell by {-item.difference.value:.3f}" for item in of)
-        return f"{title}: {drops}."
+        weak = found.verdict == "warning" and found.unnoticed
+        return f"{title}: {drops}{f'; {least} may get no more than a warning' * bool(weak)}."
     if found.verdict == "cannot tell":
         margins = ", ".join(f"{item.margin:.3f} in {item.measure}" for item in of)
         return (

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-from assay.retrievers.store.user_code import digest_module
+from assay.retrievers.store.user_code import digest_module, find_file
 
 
 def test_an_edited_helper_changes_the_digest_of_who_imports_it(tmp_path, monkeypatch):
@@ -17,3 +17,8 @@ def test_an_edited_helper_changes_the_digest_of_who_imports_it(tmp_path, monkeyp
     assert digest_module("own_search") != before
     for name in ("own_helper", "own_search"):
         sys.modules.pop(name)
+
+
+def test_code_read_from_a_pipe_has_no_file(monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
+    assert find_file("__main__") is None

@@ -286,7 +286,13 @@ def test_a_sync_that_was_killed_goes_on(own, monkeypatch):
             patch.setattr(syncing, name, die)
             with pytest.raises(KeyboardInterrupt):
                 run(own)
+    left = own / ".judgments.jsonl.4711"  # of a process that was killed while it wrote
+    other = own / ".judgments.jsonl.backup"
+    left.write_text("{")
+    other.write_text("mine")
     run(own)
+    assert not left.exists()
+    assert other.read_text() == "mine"
     assert check_errors(own) == []
     assert gold(own) == [FEE, HOURS]
     assert len(read_review(own / FILE)) == 1

@@ -83,6 +83,21 @@ def test_a_weak_pass_says_first_what_it_would_not_notice(folder):
     assert sentences.announce(same).startswith("Pass: the pipeline did not change")
 
 
+def test_a_warning_of_few_queries_says_how_little_they_show(folder):
+    small = make(make_run(folder, "few", [1] * 13 + [3, 9] * 6), ["MRR@10", "Hit@10"])
+    report = judge(small, make_run(folder, "few", [1] * 6 + [4] * 7 + [3, 9] * 6), SETTINGS_OF_20)
+    assert report.verdict == "warning"
+    told = f"with 25 questions {POORLY} may get no more than a warning."
+    assert sentences.announce(report).endswith(told)
+
+
+def test_a_pass_of_many_queries_is_not_weak(folder):
+    ranks = [1] * 280 + [2] * 20
+    before = make(make_run(folder, "many", ranks), ["MRR@10", "Hit@10"])
+    report = judge(before, make_run(folder, "many", ranks), SETTINGS_OF_20)
+    assert sentences.announce(report).startswith("Pass: lost no more than 0.0")
+
+
 @pytest.mark.parametrize(
     ("share", "words"),
     [

@@ -142,6 +142,41 @@ def test_a_regression_ends_with_1_and_names_who_lost(files, call):
     assert call(base, "--qrels", qrels, "--baseline", head)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            [1] * 13 + [3, 9] * 6,
+            [1] * 13 + [3, 9] * 6,
+            "Pass, but weak: with 25 questions {} would go unnoticed.",
+        ),
+        ([1] * 280 + [2] * 20, [1] * 280 + [2] * 20, "Pass: lost no more than 0.0"),
+        (
+            [1] * 13 + [3, 9] * 6,
+            [1] * 6 + [4] * 7 + [3, 9] * 6,
+            "; with 25 questions {} may get no more than a warning.",
+        ),
+    ],
+    ids=["few", "many", "warning"],
+)
+def test_few_queries_say_first_how_little_they_show(tmp_path, call, before, after, told):
+    collection = make_collection(len(before))
+    base, head = (
+        write_run(
+            tmp_path / f"{name}.trec",
+            make_run(tmp_path / "runs", name, ranks, collection=collection),
+        )
+        for name, ranks in (("base", before), ("head", after))
+    )
+    qrels = write_qrels(tmp_path / "qrels.txt", collection.gold)
+    settings = tmp_path / "gate.yaml"
+    settings.write_text("measures: {MRR@10: 0.05}\n")
+    given = (head, "--qrels", qrels, "--baseline", base, "--settings", settings)
+    _, shown = call(*given)
+    assert told.format("a loss of up to a third") in " ".join(shown.split())
+    assert shown.startswith("Gate: Pass, but weak (") == told.startswith("Pass, but weak")
+
+
 def test_beir_judgments_json_lines_and_markdown_are_files_too(files, call, tmp_path):
     head, base, qrels = files
     rows = [line.split() for line in qrels.read_text().splitlines()]
