@@ -102,7 +102,7 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
     assert frames["verdicts"]["queries"].to_dict() == honest.counts
     told = parity.report(lying)
     assert told.verdict[0] == (
-        "different: 8 of 8 queries come back otherwise than by the stated formula"
+        "Different: 8 of 8 queries come back otherwise than by the stated formula"
     )
     assert any(name.startswith("examples/") for name in list_metrics(told))
     kept = list_metrics(told, without=("examples",))
