@@ -24,7 +24,7 @@ from assay.retrievers.settings.files import read_text
 
 LENGTHS = ((3, "1 to 3 words"), (7, "4 to 7 words"), (15, "8 to 15 words"))
 LONGEST = "16 words or more"
-CODE = re.compile(r"\w*\d\w*|\w+_\w+|\b[a-z]+[A-Z]\w*")
+CODE = re.compile(r"\d|\w_\w|\b[a-z]+[A-Z]")
 ASKING = re.compile(
     r"\?\s*$|^\s*(?:who|what|when|where|which|why|how|is|are|was|do|does|did|can|could|may|must|"
     r"should|will|would)\b",
