@@ -47,7 +47,7 @@ def number_groups(keys: Sequence[Hashable]) -> Groups:
 
 
 def are_single(groups: Groups) -> bool:
-    """Say whether no group has two cases."""
+    """Return True if no group has two cases."""
     return int(groups.max(initial=-1)) + 1 == len(groups)
 
 
@@ -61,10 +61,10 @@ def count_effective(groups: Groups) -> float:
 
 
 def find_design_effect(differences: Values, groups: Groups) -> float:
-    """Return how many times as large the variance of the mean is as that of independent cases.
+    """Return the ratio of the variance of the mean to that of independent cases.
 
     The variance by groups is CR2 (`estimate_grouped_difference`), that of independent cases s² / n.
-    1.0 where nothing varies and for a single group, of which nothing tells.
+    The ratio is 1.0 if nothing varies, and for a single group, which does not show it.
     """
     values = np.asarray(differences, dtype=float)
     n = len(values)
@@ -102,8 +102,8 @@ def list_independent(differences: Floats, groups: Groups, share: float = 0.0) ->
     varies as the sum of the differences does. With a `share` of 0 they are the sums by group. Where
     the groups are a larger share of all that there are, only the rest of what groups have in common
     is left to chance (two-stage sampling: Cochran 1977, Sampling Techniques, 10.3): rows of groups
-    count by the root of 1 - share, and beside them stand those of their cases, by the root of
-    share. A group of a single case stays as it is: nothing tells what it has in common.
+    count by the root of 1 - share, and the rows of their cases are added, by the root of share. A
+    group of a single case stays as it is: what its cases have in common is not known.
     """
     if share <= 0:
         return _sum(differences, groups)
@@ -164,8 +164,9 @@ def estimate_grouped_difference(
     The standard error is CR2 (Bell and McCaffrey 2002), Student's quantile has Satterthwaite's
     degrees of freedom for cases that correlate within groups as these do (Imbens and Kolesár,
     "Robust standard errors in small samples", Review of Economics and Statistics 2016). As in
-    `estimate_difference` two groups are added of which half a one moves up, half a one down; each
-    has as many cases as the group of a case has on average, and moves as far as the groups do.
+    `estimate_difference` two groups are added of which half a group moves up and half a group
+    down; each has as many cases as the group of a case has on average, and moves as far as the
+    groups do.
 
     Args:
         differences: Those of all cases.
@@ -289,7 +290,7 @@ def estimate_clustered_ratio(
 
 
 def _estimate_binary(plain: Estimate, size: float) -> Estimate:
-    """Return a share with the interval of so many independent cases."""
+    """Return a share with the interval of `size` independent cases."""
     found = estimate_share(plain.value * size, size)
     low, high = min(found.low, plain.low), max(found.high, plain.high)
     return Estimate(plain.value, low, high, plain.n)

@@ -1,4 +1,4 @@
-"""Whether groups of cases differ by unlike amounts. Plain numbers only."""
+"""A test of whether groups of cases differ by unequal amounts. Plain numbers only."""
 
 import numpy as np
 from numpy.typing import NDArray

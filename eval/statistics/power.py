@@ -1,8 +1,8 @@
-"""With what power a test of drops finds one of a given size. Plain numbers only.
+"""The power of a test of drops to find one of a given size. Plain numbers only.
 
 A mean can drop in two ways. A spread drop lowers every case a little, and leaves the differences
 varying as they do; a sparse one takes everything from a few cases, and varies the more for it. The
-first is the easier to find, and nothing tells beforehand which it will be: both are stated. The
+first is the easier to find, and which it will be is not known beforehand: both are stated. The
 power is the share of simulated samples in which the test itself (`max_t.randomise_drops`, with
 fewer draws) finds the drop. The samples are cases drawn with replacement, each with its difference.
 """
