@@ -130,7 +130,7 @@ class Worker:
             self._encoders = {job.identity: encoder}
         encoder = self._encoders[job.identity]
         encoder.keep(texts)
-        encoder.recall_seconds(texts)  # so that the first machine is told them
+        encoder.recall_seconds(texts)  # so that they are sent to the first machine
 
     def run(
         self, tasks: Sequence[PointTask], seen: Sequence[Fingerprint], measure: str, reports: Path

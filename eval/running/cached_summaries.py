@@ -80,7 +80,7 @@ def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = N
 
 
 def open_memo(run: StoredRun) -> Memo:
-    """Return what is kept of a run, as its folder holds it, by its files and its queries."""
+    """Return the memo of a stored run, keyed by its files and its queries."""
     return Memo(of_stored(run.folder, run.queries), open_cache())
 
 

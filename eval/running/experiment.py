@@ -59,7 +59,7 @@ class SystemTypeError(AssayError, TypeError):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run. `build` gives the retriever, not yet indexed; `command` tells of it."""
+    """A run to be made: `build` returns the retriever, not yet indexed; `command` is recorded."""
 
     plan: RunSpec
     collection: Collection
@@ -147,7 +147,7 @@ def find_collection(given: Any, progress: Progress) -> Collection:
 
 
 def names_system(reference: str | Path) -> bool:
-    """Say whether `reference` is a config or a run file; any other names a stored run."""
+    """Return True if `reference` is a config or a run file; any other names a stored run."""
     return is_config(str(reference)) or parse_path(reference, "run").is_file()
 
 
@@ -183,7 +183,7 @@ def _read_source(what: Any) -> _Source | None:
 
 
 def _is_config(what: Mapping[Any, Any]) -> bool:
-    """Say whether a mapping is a config: rankings have neither its keys nor single values."""
+    """Return True if a mapping is a config: rankings have neither its keys nor single values."""
     singles = (value for value in what.values() if isinstance(value, str | int | float))
     return "base" in what or "retriever" in what or next(singles, None) is not None
 

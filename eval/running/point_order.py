@@ -14,7 +14,7 @@ from assay.retrievers.store.digest import digest
 
 
 def name_shared(config: RunConfig) -> tuple[str, str]:
-    """Return what tells configs apart that share no chunks."""
+    """Return a key of a config's chunks: its dataset and its settings of documents."""
     documents: Mapping[str, Any] = config.documents.model_dump(mode="json")
     return config.dataset, json.dumps(documents, sort_keys=True)
 
@@ -53,7 +53,7 @@ def _put_legs_together(configs: Sequence[RunConfig], places: Sequence[int]) -> l
 
 
 def _name_legs(config: RunConfig) -> dict[str, str]:
-    """Return what tells apart legs that share no index, by the legs' names."""
+    """Return a key of each leg's index, by the leg's name."""
     retriever = config.retriever
     if not isinstance(retriever, PipelineSettings):
         return {}

@@ -15,10 +15,10 @@ Pattern = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 class PointScores:
-    """Scores runs in the measures `names`, as `generated_answers.score` does, and to the bit.
+    """A scorer of runs in the measures `names`, identical to `generated_answers.score`.
 
-    The runs are of one collection. Measures that look at so many hits see where these find gold and
-    nothing else, which is alike in most points of a sweep; but for measures that count tokens.
+    The runs are of one collection. Except for measures that count tokens, a measure with a cutoff
+    depends only on where the hits above it find gold, which is alike in most points of a sweep.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ def make_run(
 
 
 def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:
-    """Return what is to be run by `settings`."""
+    """Return the spec of the run of `settings`."""
     return RunSpec(
         name=settings.name,
         config=settings.model_dump(mode="json"),

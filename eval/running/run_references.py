@@ -1,4 +1,4 @@
-"""What a command line means by a run: a config, a stored run, or a run of MLflow."""
+"""References to runs on a command line: a config, a stored run, or a run of MLflow."""
 
 import json
 import re

@@ -70,7 +70,7 @@ def open_source(
 
 
 def is_bare(reference: str) -> bool:
-    """Say whether `reference` is a folder or file of documents, and no collection.
+    """Return True if `reference` is a folder or file of documents, and no collection.
 
     Raises AssayError for what can be neither.
     """

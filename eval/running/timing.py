@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class System(NamedTuple):
-    """What is timed: `build` gives the retriever, not yet indexed; `depth` is hits a query."""
+    """A system to be timed: `build` returns its retriever, not indexed; `depth` is hits a query."""
 
     build: Callable[[], Retriever]
     depth: int
@@ -122,9 +122,10 @@ def time_together(
 def _time(
     retriever: Retriever, depth: int, allowed: Mapping[str, Filter]
 ) -> Callable[[tuple[str, str]], float]:
-    """Return what searches for an (id, text) and gives the milliseconds, without waits for retries.
+    """Return a function that searches for an (id, text) and returns the time in milliseconds.
 
-    `allowed` says what some queries may find.
+    The time excludes waits for retries. `allowed` restricts the documents that some queries may
+    find, by query id.
     """
 
     def measure(query: tuple[str, str]) -> float:

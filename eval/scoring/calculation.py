@@ -37,7 +37,7 @@ def count_tokens(chunk: Chunk) -> int:
 
 
 def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
-    """Return how many of the first hits fit into `budget` tokens together."""
+    """Return the number of first hits that together fit into `budget` tokens."""
     total = 0
     for number, hit in enumerate(hits):
         total += count_tokens(hit.chunk)
@@ -133,15 +133,15 @@ def _refuse_grades_above(highest: int, name: str, qrels: Qrels) -> None:
 
 
 def compute_alone(name: str, qrels: Qrels, run: Run) -> ByQuery:
-    """Return what ir-measures computes for `name`, by a call of its own.
+    """Return the scores that ir-measures computes for `name`, in a separate call.
 
-    With others in the call it takes one measure's grades or options for another's.
+    With several measures in a call it mixes up their grades or options.
     """
     return calculate([name], qrels, run)[name]
 
 
 def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
-    """Return what ir-measures computes; a query whose ranking is empty scores 0.
+    """Return the scores that ir-measures computes; a query whose ranking is empty scores 0.
 
     Raises AssayError for a grade above 1,000,000.
     """
@@ -167,10 +167,10 @@ def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
 
 
 def _make_safe(qrels: Qrels, run: Run) -> Qrels:
-    """Return the qrels, those of grades below 0 alone with one more, of 0, that no ranking has.
+    """Return the qrels; a query with only negative grades gets one more, of 0, that is not ranked.
 
-    pytrec_eval counts the grades of a query from 0 to the highest in memory for so many, and ends
-    the process where that is below 0. What is neither relevant nor found adds to no measure.
+    pytrec_eval counts the grades of a query in an array from 0 to the highest grade, and ends the
+    process if that is below 0. An item that is neither relevant nor found changes no measure.
     """
     return {
         query: {**grades, max([*grades, *run.get(query, ())]) + "+": 0}

@@ -28,7 +28,7 @@ _ARTICLES = {"a", "an", "the"}
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model answered, without its citations, and the chunks it was shown and cited."""
+    """A model's answer without its citations, and the chunks that it was shown and cited."""
 
     text: str
     abstained: bool
@@ -38,7 +38,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswer:
-    """What answers a query: gold items and their texts, and reference answers, if there are any."""
+    """The expected answer of a query: gold items, their texts, and any reference answers."""
 
     items: Sequence[GoldItem]
     texts: Sequence[str]
@@ -63,7 +63,7 @@ def split_tokens(text: str) -> list[str]:
 
 
 def refuse(name: str) -> AssayError:
-    """Return what is said where `name` is asked of rankings, which alone have no score by it."""
+    """Return the error for a measure `name` of answers that is requested for rankings alone."""
     return AssayError(
         f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where such"
         " runs are compared or gated"
