@@ -1,7 +1,7 @@
-"""What a retriever promises, checked on every ranking as it comes in: what breaks it has no score.
+"""The contract of a retriever, checked on every ranking: one that breaks it is not scored.
 
-`assay.retrievers.conformance` puts a retriever to all the rules; here stand those that a single
-ranking can break, and that would make its scores mean nothing.
+`assay.retrievers.conformance` tests a retriever on all rules; this module has those that a single
+ranking can break, and that would make its scores meaningless.
 """
 
 import math
@@ -32,7 +32,7 @@ def naming(what: str, always: bool = False) -> Iterator[None]:
 
 
 def check_index(report: object, retriever: Retriever) -> IndexReport:
-    """Return what indexing gave. Raises AssayError where it is no IndexReport."""
+    """Return the report of indexing. Raises AssayError if it is no IndexReport."""
     if not isinstance(report, IndexReport):
         raise AssayError(
             f"{name_retriever(retriever)}: index returned {_kind(report)}; "
@@ -49,14 +49,14 @@ def check_ranking(
     texts: Mapping[str, str],
     validated: dict[int, Chunk],
 ) -> Ranking:
-    """Return what a search for `k` hits gave; `texts` are the documents' by id.
+    """Return the checked ranking of a search for `k` hits; `texts` are the documents' by id.
 
-    `validated` has the chunks that were found to be as their documents have them, by Python's
-    identity, and is added to.
+    `validated` has the chunks that were found to match their documents, by Python's `id`; new ones
+    are added to it.
 
     The order of its hits is kept, whatever their scores. Raises AssayError naming the query, the
-    rank and what is wrong: more than k hits, a score that is no number, a chunk twice, of no
-    document, past its end, or of another text than stands there.
+    rank and the fault: more than k hits, a score that is no number, a chunk that is repeated, is of
+    an unknown document, ends past its document, or differs from its document's text.
     """
     where = f"{name_retriever(retriever)}: query {query_id}"
     if not isinstance(found, Ranking):
@@ -120,7 +120,7 @@ def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, 
 
 
 def name_retriever(retriever: Retriever) -> str:
-    """Return what messages call a retriever: its own name, of one that is wrapped."""
+    """Return the name of a retriever in messages: its `name`, or else that of its class."""
     return str(getattr(retriever, "name", "") or type(retriever).__name__)
 
 

@@ -35,7 +35,7 @@ Span = tuple[str, str, int, int]  # a chunk's id, its document, and where it beg
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Who was asked, and how: answers of other recipes are not compared.
+    """The model and prompt of generated answers: answers of different recipes are not compared.
 
     `identity` is the model's digest, `prompt` that of the words around context and question.
     `context_tokens` is the budget of the context, None where the pipeline itself sets one.
@@ -47,7 +47,7 @@ class Recipe:
     context_tokens: int | None
 
     def fits(self, other: "Recipe") -> bool:
-        """Say whether answers by both tell of the pipelines alone."""
+        """Return True if answers of both differ by their pipelines alone."""
         budgets = {self.context_tokens, other.context_tokens} - {None}
         return (self.identity, self.prompt) == (other.identity, other.prompt) and len(budgets) < 2
 

@@ -57,11 +57,11 @@ def describe_order(rising: "RisingScores | None") -> str:
 
 
 class CollectionFacts(BaseModel):
-    """Which collection was judged on; `digest` covers documents, queries, gold and options.
+    """The collection of a run; `digest` covers documents, queries, gold and options.
 
     `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
     that the card says the questions favour. `place` is its folder within its git repository, which
-    tells collections of one name apart; "" where that is not known. `copies` has the original of
+    distinguishes collections of one name; "" if that is not known. `copies` has the original of
     each document that the card says is a copy, `documents_are` whether these are all or a sample.
     """
 

@@ -31,10 +31,10 @@ class RankedLists:
         self._known: dict[tuple[Entry, ...], tuple[Entry, ...]] = {}
 
     def add(self, hits: list[str], trace: Iterable[tuple[str, str, list[str]]]) -> None:
-        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace,
-        where one that is told again counts once.
+        """Add the ids of the hits, and the name, kind and candidates of each entry of the trace.
 
-        Raises KeyError where the run holds no chunk of a hit.
+        A candidate that is listed again counts once. Raises KeyError if the run has no chunk of a
+        hit.
         """
         found = list(map(self._numbers.__getitem__, hits))
         if (highest := max(found, default=-1)) >= len(self.chunks):

@@ -25,7 +25,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """What one step of a search made elsewhere put out, best first; () of one without a list."""
+    """The output of one step of a search made elsewhere, best first; () for one without a list."""
 
     name: str
     kind: str
@@ -37,8 +37,8 @@ class RecordedStep:
 class RunFile:
     """The rankings of each system in a file: passages or documents, best first, by query.
 
-    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it. `steps`
-    are those of the same searches, where the file tells them.
+    `digest` is the SHA-256, in hex, of the file; `notes` are lines on oddities in it. `steps` are
+    those of the same searches, if the file has them.
     """
 
     path: Path

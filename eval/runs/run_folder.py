@@ -75,7 +75,7 @@ class RunFolder(AbstractContextManager["RunFolder"]):
         return found
 
     def find_flaws(self) -> Flaws:
-        """Return what the rankings that are stored have of degradation, retries and order."""
+        """Return the flaws of the stored rankings: degradation, retries and order."""
         flaws = Flaws()
         for line in read_lines(self.path / "rankings.jsonl"):
             if WHOLE in line.content and not any(mark in line.content for mark in ODD):

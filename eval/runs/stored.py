@@ -145,9 +145,9 @@ def load(folder: Path) -> StoredRun:
 
 
 def _check_permissions(run: StoredRun) -> None:
-    """Raise LeakError where a run shows a principal a document that it may not read by now.
+    """Raise LeakError if a run shows a principal a document that it may no longer read.
 
-    That is not known where the collection is not here. A report says of which day permissions are.
+    Nothing is checked if the collection is not here. A report states the day of the permissions.
     """
     from assay.eval.collections.revocation import open_readers
 
@@ -166,7 +166,7 @@ def _check_permissions(run: StoredRun) -> None:
 
 
 def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
-    """Read what stands beside the manifest."""
+    """Read the files next to the manifest."""
     passages = read_passages(folder / "passages.jsonl")
     chunks = {passage.chunk.id: passage.chunk for passage in passages}
     queries = read_queries(folder / "queries.jsonl")

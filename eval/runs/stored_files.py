@@ -1,7 +1,7 @@
-"""The files of a stored run, read so that runs beside each other share their passages.
+"""The files of a stored run, read so that runs that are open together share their passages.
 
-Every reader raises AssayError for a line that holds no object, and errors of other classes for one
-that holds another.
+Every reader raises AssayError for a line that holds no JSON object, and errors of other classes for
+an object of another form.
 """
 
 import re
@@ -65,7 +65,7 @@ class LazyMapping(Mapping[str, T]):
 
     @property
     def keeps_more(self) -> bool:
-        """Whether the next value that is found is kept."""
+        """True if the next value that is found is kept."""
         return len(self._found) < self._kept
 
     def __iter__(self) -> Iterator[str]:
@@ -165,9 +165,9 @@ def read_passages(path: Path) -> list[RetrievedChunk]:
 
 
 def read_gold_ranks(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
-    """Return the ranks of gold items by query, each read when it is asked for.
+    """Return the ranks of gold items by query, each read on access.
 
-    Of a query that was searched again after a kill, the later stand.
+    If a query was searched again after an interruption, its later ranks count.
     """
     lines = MappedLines(path)
     return LazyMapping(lines, lambda query: _read(lines[query], _read_placed), KEPT)
@@ -178,7 +178,7 @@ def _read_placed(row: Mapping[str, Any]) -> dict[str, GoldRank]:
 
 
 def _read(line: Line, read: Callable[..., T], *others: Any) -> T:
-    """Return what `read` makes of the row in a line. Raises AssayError where it is damaged."""
+    """Return the row in a line as parsed by `read`. Raises AssayError if it is damaged."""
     row = line.parse()
     try:
         return read(row, *others)

@@ -153,7 +153,7 @@ def _read_plain(text: str) -> _Lines | None:
 
 
 def _is_sound(lines: _Lines) -> bool:
-    """Say whether all scores are finite, and no system ranks an id twice for a query."""
+    """Return True if all scores are finite, and no system ranks an id twice for a query."""
     systems = lines.tags.codes * len(lines.queries.known) + lines.queries.codes
     places = np.sort(systems * len(lines.ids.known) + lines.ids.codes)
     return bool(np.all(np.isfinite(lines.scores)) and not np.any(_repeats(places)))

@@ -54,9 +54,9 @@ class PairTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimedProcess:
-    """How a pipeline's process is started: `name` is what errors call it.
+    """The command that starts a pipeline's process; `name` is its name in errors.
 
-    `variables` are laid over the environment.
+    `variables` are added to the environment.
     """
 
     name: str
@@ -85,9 +85,9 @@ class Process:
             raise AssayError(f"{self._name}: cannot be started: {error}") from None
 
     def wait_until_ready(self) -> bool:
-        """Return whether it asks a server, once the pipeline is indexed and warm.
+        """Wait until the pipeline is indexed and warm, and return True if it calls a server.
 
-        Raises AssayError if it ends before.
+        Raises AssayError if the process ends before.
         """
         return bool(self._read().get("asks_server"))
 
@@ -163,11 +163,11 @@ def alternate(
     progress: Progress,
     rounds: int = ROUNDS,
 ) -> list[list[float]]:
-    """Return what each process measures, paired by query: the median of so many `rounds`.
+    """Return the times that each process measures, paired by query: the median of `rounds`.
 
     Each query goes to all in turn, in an order that changes with every query (`balance_orders`).
-    Once there are 20, no further query is begun after `seconds` a process; the queries that were
-    not reached are left out, the last of them.
+    Once 20 queries are timed, no further query is begun after `seconds` a process; the queries that
+    were not reached are left out, the last of them.
     """
     count = len(processes)
     orders = balance_orders(count)

@@ -43,11 +43,11 @@ NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ItemStatus:
-    """Whether one relevant gold item of one query was found, or at which step it was lost.
+    """The status of one relevant gold item of one query: found, or lost at some step.
 
     `where` is the stage that filtered or demoted it, or the legs that would find it deeper, with
-    their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None where
-    none does. `deeper` is the rank at which a leg would list it that did not hand it on.
+    their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None if
+    none does. `deeper` is the rank at which a leg that did not hand it on would list it.
     """
 
     item: GoldItem

@@ -48,7 +48,7 @@ class Trail:
 def follow(run: StoredRun) -> Iterator[Trail]:
     """Yield the trail of every query, in the order of the queries.
 
-    A part of the pipeline that tells its time but never its candidates is no step.
+    A part of the pipeline that reports its time but never its candidates is no step.
     """
     return (_follow(run, row, query) for row, query in enumerate(run.queries))
 

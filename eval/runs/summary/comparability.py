@@ -1,4 +1,4 @@
-"""Which runs may be compared at all."""
+"""Checks of whether runs may be compared at all."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ def share_queries(runs: Sequence[StoredRun]) -> list[StoredRun]:
 def share_answered(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs with the queries alone that a language model answered in all of them.
 
-    Raises AssayError where there are none, or where answers tell of more than the pipelines: other
+    Raises AssayError if there are none, or if the answers differ by more than the pipelines: by
     models, prompts or budgets of the context.
     """
     found, missing = _read_answers(runs)

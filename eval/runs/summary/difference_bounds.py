@@ -1,10 +1,10 @@
-"""What judging the unjudged could make of the difference in nDCG between two runs.
+"""Bounds on the difference in nDCG between two runs, over all judgments of unjudged hits.
 
-The mean difference depends on grades that nobody has given yet. Its bounds are what it can come to
-whatever these are: a pair moves it by the difference of its discounts in the two rankings, and by
-what it adds to the ideal order (Carterette, Allan, Sitaraman, "Minimal test collections for
-retrieval evaluation", SIGIR 2006, does so for average precision). Each pair counts as one passage
-of its own.
+The mean difference depends on grades that nobody has given yet. Its bounds are the least and the
+greatest value for any such grades: a pair moves it by the difference of its discounts in the two
+rankings, and by what it adds to the ideal order (Carterette, Allan, Sitaraman, "Minimal test
+collections for retrieval evaluation", SIGIR 2006, does so for average precision). Each pair counts
+as one passage of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class DifferenceBounds:
 
     @property
     def could_turn(self) -> bool:
-        """Whether the other run could come out as the better one."""
+        """True if the other run could turn out to be the better one."""
         return self.low < -TIE and self.high > TIE
 
     def as_json(self) -> dict[str, Any]:
@@ -118,9 +118,10 @@ def bound_differences(
 
 
 def describe_bounds(measure: str, bounds: Sequence[DifferenceBounds]) -> str:
-    """Return in a sentence whether judging could turn which run is better; "" if nothing is open.
+    """Return a sentence on whether judging could change which run is better.
 
-    Of several pairs of runs those that could turn are named, three at most.
+    It is "" if nothing is open. With several pairs of runs, those that could turn are named, three
+    at most.
     """
     open_ = [one for one in bounds if one.high - one.low > TIE]
     turning = [one for one in open_ if one.could_turn]

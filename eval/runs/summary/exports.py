@@ -127,7 +127,7 @@ def tabulate_queries(summary: Summary) -> QueryTable:
 
 
 def read_queries(path: Path) -> QueryTable:
-    """Return what `tabulate_queries` gave. Raises OSError, or ValueError where it is damaged."""
+    """Return the table of `tabulate_queries`. Raises OSError, or ValueError if it is damaged."""
     with path.open(encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return {
@@ -161,7 +161,7 @@ def _attribution(summary: Summary) -> str:
 
 
 def _means(summary: Summary) -> dict[str, Any]:
-    """Return what lists of runs show: the means with their intervals, and the median latency."""
+    """Return the figures in lists of runs: the means with intervals, and the median latency."""
     timed = summary.latency.get(TOTAL)
     return {
         "queries": len(summary.run.queries),

@@ -1,4 +1,4 @@
-"""What runs are called side by side: their config, and of one config what differs."""
+"""Unique display names for runs: their config, and the differences between runs of one config."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

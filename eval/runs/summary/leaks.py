@@ -1,4 +1,4 @@
-"""How often a run may leak, of which no leak was seen: with one there is no run."""
+"""A bound on the rate of leaks of a run without any: a run with a leak is not stored."""
 
 from collections.abc import Mapping
 

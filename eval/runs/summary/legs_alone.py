@@ -1,4 +1,4 @@
-"""What each leg's own list scores beside the list that they were fused into."""
+"""The scores of each leg's own list, compared with the list that the legs were fused into."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

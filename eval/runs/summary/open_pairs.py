@@ -31,13 +31,12 @@ class Candidate:
 
 
 def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], int]:
-    """Return what no one has judged of the first `depth` hits, query by query, and how many of them
-    overlap another.
+    """Return the unjudged of the first `depth` hits by query, and the number that overlap another.
 
     Passages that differ only in the white space at their ends are one. Others that overlap stay
     apart, though a judgment of one counts for the other by the join rule: the longer may answer
-    where the shorter does not, and only a reader of both can tell. The runs are of the same queries
-    and judgments, and keep that many hits.
+    though the shorter does not, and only a reader of both can decide. The runs are of the same
+    queries and judgments, and keep that many hits.
     """
     found: list[OpenPair] = []
     overlapping = 0
@@ -77,7 +76,7 @@ def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[C
 
 
 def count_overlapping(candidates: Sequence[Candidate]) -> int:
-    """Return how many hold half or more of another of their query, or it of them."""
+    """Return the number of candidates that share half of themselves or of another candidate."""
     return sum(
         any(covers(one.retrieved, other.item) for other in candidates if other is not one)
         for one in candidates

@@ -1,4 +1,4 @@
-"""How much text runs return: measures by rank favour the run that returns more of it."""
+"""The amount of text that runs return: measures by rank favour the run that returns more."""
 
 from collections.abc import Mapping, Sequence
 

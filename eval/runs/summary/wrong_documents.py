@@ -12,8 +12,10 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class WrongDocuments:
-    """Of the queries that `missed` all correct passages in the first `k` hits, how many have no hit
-    from a document with one (`elsewhere`). `context` is what was put before chunks, "" unknown.
+    """The number of queries that `missed` all correct passages in the first `k` hits.
+
+    `elsewhere` is the number of those with no hit from a document that has a correct passage.
+    `context` is the text put before chunks, "" if unknown.
     """
 
     k: int
@@ -37,7 +39,7 @@ class WrongDocuments:
 
 
 def find_wrong_documents(run: StoredRun, attribution: Attribution) -> WrongDocuments | None:
-    """Return how many misses are of other documents; None where a document is a single chunk."""
+    """Return the number of misses in wrong documents; None if a document is a single chunk."""
     parted = any(item.start > 0 for items in run.gold.values() for item in items if item.grade > 0)
     if not parted:
         return None
