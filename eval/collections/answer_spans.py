@@ -13,12 +13,11 @@ def find_answer_end(document: Document, start: int, end: int) -> int | None:
 
 
 def find_text_end(text: str, start: int, end: int) -> int | None:
-    """Return where the text below a heading ends, if `start` to `end` is that heading alone.
+    """Return the end of the text below a heading, if `start` to `end` is that heading alone.
 
-    That is the text up to the next heading or, where another heading follows at once, the text
-    below that one, if it is still in the section of the first. None where the span holds more than
-    headings, or but words of one (a look-up may mean a name that stands there), and where no text
-    stands below.
+    That is the text up to the next heading or, if another heading follows at once, the text below
+    that one, if it is still in the section of the first. It is None if the span holds more than
+    headings, or only some words of one (a look-up may mean a name in it), or if no text follows.
     """
     headings = read_headings(text)
     first = next((i for i, item in enumerate(headings) if start < item.body), None)
@@ -43,7 +42,7 @@ def find_text_end(text: str, start: int, end: int) -> int | None:
 
 
 def find_unsearched(document: Document) -> int:
-    """Return where the frontmatter of a document ends, 0 where it has none or that is searched."""
+    """Return the end of a document's frontmatter, 0 if it has none or it is searched."""
     if is_plain(document.id) or not document.text.startswith(("---", "\ufeff---")):
         return 0
     about = read_frontmatter(document.text)
@@ -52,7 +51,7 @@ def find_unsearched(document: Document) -> int:
 
 
 def is_unsearched(document: Document, start: int, end: int) -> bool:
-    """Say whether more than half of a span lies in frontmatter that is not searched."""
+    """Return True if more than half of a span lies in frontmatter that is not searched."""
     return 2 * (find_unsearched(document) - start) > end - start
 
 

@@ -180,14 +180,14 @@ def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Pr
 
 
 def _can_measure(book: GoldBook, queries: Mapping[str, Query]) -> bool:
-    """Say whether anything is to be found, or all that is judged is meant to have no answer."""
+    """Return True if anything is relevant, or all judged queries are meant to have no answer."""
     relevant = any(item.grade > 0 for items in book.items.values() for item in items.values())
     unanswered = book.items and all(queries[name].type == NO_ANSWER for name in book.items)
     return bool(relevant or unanswered)
 
 
 def _check_judges(card: Card, book: GoldBook, problems: Problems) -> None:
-    """Warn of grades of a model, unless all of them are those that the card tells of."""
+    """Warn of grades by a model, unless all grades are by the model that the card names."""
     judged = [items.values() for items in book.items.values()]
     if card.by_model and all(it.judged_by == card.judged_by for items in judged for it in items):
         return

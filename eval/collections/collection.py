@@ -47,8 +47,7 @@ class GoldItem:
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
     the document's id for one of a whole document, `doc_id[start:end]` for one of a span. A grade
     of 0 or less says that the text was judged and is not relevant. A document that the collection
-    lacks has no characters: `end` is 0. `judged_by` is that of Label;
-    who judged makes no other item of it.
+    lacks has no characters: `end` is 0. `judged_by` is that of Label, and is not compared.
     """
 
     query_id: str
@@ -104,12 +103,12 @@ class Label:
 
 @dataclass(frozen=True)
 class Collection:
-    """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
+    """A collection to run on: `queries` are the judged ones, and `gold` has a key for each.
 
-    The documents of a large collection are on a shelf. What goes through all texts of many shows
-    itself in `progress`.
+    The documents of a large collection are read from its files on access. Work on all texts of a
+    large collection is shown in `progress`.
 
-    `name` is the card's, with `:variant` where the judgments are not the card's first ones.
+    `name` is the card's, with `:variant` if the judgments are not the card's first ones.
     """
 
     name: str

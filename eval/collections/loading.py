@@ -80,7 +80,7 @@ def _name(card: Card, variant: str) -> str:
 
 
 def list_documents(documents: Mapping[str, Document]) -> Sequence[Document]:
-    """Return what a source read, in its order; what is on a shelf stays there."""
+    """Return the documents of a source in its order; those that are read on access stay so."""
     return documents.shelf if isinstance(documents, ById) else tuple(documents.values())
 
 

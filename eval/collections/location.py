@@ -1,4 +1,4 @@
-"""Where the data of a collection lies on this machine."""
+"""The location of a collection's data on this machine."""
 
 import os
 import re
@@ -111,7 +111,7 @@ def _expand(card: Card, variable: re.Match[str]) -> str:
 
 
 def _elsewhere(card: Card) -> str:
-    """Return what else gives the same set, as the end of a message; "" where nothing does."""
+    """Return another source of the same set, as the end of a message; "" if there is none."""
     return f"; or take {card.irds}, which ir_datasets downloads (extra irds)" if card.irds else ""
 
 

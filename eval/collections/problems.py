@@ -1,4 +1,4 @@
-"""What is wrong with a collection's files, and where its readers report it."""
+"""Problems of a collection's files, and the object to which its readers report them."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Problem:
 
 
 class Problems:
-    """Where readers report what is wrong, and to `progress` how far they are.
+    """The problems that readers report; they report how far they are to `progress`.
 
     When `strict`, the first error is raised as AssayError and warnings are dropped: that is
     loading. Otherwise everything is kept in `found`: that is checking.
@@ -43,7 +43,7 @@ class Problems:
 
     @property
     def broken(self) -> bool:
-        """Whether an error has been reported."""
+        """True if an error has been reported."""
         return any(problem.severity == "error" for problem in self.found)
 
     def error(self, file: Path, line: int, message: str) -> None:

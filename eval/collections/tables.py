@@ -25,7 +25,7 @@ Table = Mapping[Any, Any] | Iterable[Any]  # a DataFrame is the latter
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the values of a table's rows may be called, and which of them every row must have."""
+    """The columns of a table: the names that each value may have, and the required values."""
 
     table: str
     names: Mapping[str, Sequence[str]]

@@ -1,4 +1,4 @@
-"""Stated features of a collection by which pipelines fare unlike: its questions and documents."""
+"""Traits of a collection that affect pipelines differently: of its questions and documents."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

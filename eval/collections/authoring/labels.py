@@ -46,12 +46,12 @@ def find_collection(file: Path, rows: Sequence[Row]) -> str:
 def check_labels(
     rows: Sequence[Row], collection: Collection, highest: int, problems: Problems
 ) -> Labels:
-    """Return what the rows of a table add to `collection`; rows without a grade are passed over.
+    """Return the labels that a table adds to `collection`; rows without a grade are skipped.
 
-    Reported to `problems`, and left out: an unknown query or document, a span that is not within
-    its document, a text that is not what the document holds there, a grade that is not a whole
-    number from 0 to `highest`, and a pair with another grade in an earlier row or in the
-    collection.
+    Rows with a fault are reported to `problems` and left out: an unknown query or document, a span
+    that is not within its document, a text that differs from the document's at that place, a grade
+    that is not a whole number from 0 to `highest`, and a pair with another grade in an earlier row
+    or in the collection.
     """
     reader = _Reader(collection, highest)
     labels = Labels()
@@ -165,10 +165,10 @@ class _Reader:
         )
 
     def is_known(self, label: Label) -> bool:
-        """Say whether the collection holds this judgment. Raises RowError for another grade.
+        """Return True if the collection has this judgment. Raises RowError for another grade.
 
-        A person's judgment is news where only a model has judged, and a model's is none where a
-        person has, whatever the grades.
+        A person's judgment is new if only a model has judged, and a model's is not new if a person
+        has, whatever the grades.
         """
         item = self._judged[label.query_id].get((label.doc_id, label.start, label.end))
         if item is None:

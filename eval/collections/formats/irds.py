@@ -49,7 +49,7 @@ class IrdsCard(Card):
     )
 
     def why_unusable(self) -> str:
-        """Return what the format lacks here to be read, "" where nothing."""
+        """Return what is missing here to read the format, "" if nothing."""
         return "" if find_spec("ir_datasets") else hint_extra("irds")
 
 

@@ -43,8 +43,10 @@ Content = bytes | mmap.mmap
 
 
 class Layout(NamedTuple):
-    """How a file is made of rows: `scan` yields each with the bytes at which it begins and ends,
-    and reports what is broken; `parse` reads one again.
+    """The row format of a file.
+
+    `scan` yields each row with the bytes at which it begins and ends, and reports broken ones;
+    `parse` reads a row again.
     """
 
     scan: Callable[[Path, Content, Problems], Iterator[tuple[Row, int, int]]]
@@ -59,7 +61,7 @@ class _File(NamedTuple):
 
 
 def is_large(paths: Sequence[Path], most: int) -> bool:
-    """Say whether files that can be mapped hold more than `most` bytes."""
+    """Return True if files, few enough to be mapped, hold more than `most` bytes."""
     return len(paths) <= MOST_FILES and sum(map(measure, paths)) > most
 
 
@@ -71,9 +73,9 @@ def shelve(
 ) -> Mapping[str, Document]:
     """Return the documents, each one passage, that `make` makes of the rows of files, by id.
 
-    They stay in the files: memory holds where each row begins and ends. What is wrong is told as by
-    a `Register`. What a file holds is in `plain`, where that is another. Raises AssayError where
-    one is broken, or an id stands twice.
+    They stay in the files: memory holds the offsets at which each row begins and ends. Problems are
+    reported as by a `Register`. `plain` is the unpacked file to read instead, if there is one.
+    Raises AssayError if a row is broken, or an id is repeated.
     """
     shelf = _PassageFiles(make, problems).read(files, plain)
     return ById(shelf, shelf.__getitem__)
@@ -146,7 +148,7 @@ class _PassageFiles:
         return shelf
 
     def _take(self, i: int) -> Document:
-        """Return a passage, made anew. Raises AssayError where its row is broken now."""
+        """Return a passage, read again. Raises AssayError if its row is now broken."""
         path, content, layout, _ = self._file(i)
         try:
             piece = content[self._starts[i] : self._ends[i]]

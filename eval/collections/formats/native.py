@@ -200,7 +200,7 @@ class NativeSource(Source[NativeCard]):
 
     @cached_property
     def changes(self) -> Changes:
-        """What became of the files that the documents were made of. Raises AssayError."""
+        """The changes of the files that the documents were made of. Raises AssayError."""
         card = self._card
         if card.originals is None or card.conversions is None:
             return Changes()
@@ -223,9 +223,9 @@ class NativeSource(Source[NativeCard]):
         return [*records, *(folder / name for name in self.changes.texts)]
 
     def write_changes(self) -> list[Path]:
-        """Copy the text of originals that have changed again; return what was written.
+        """Copy the text of changed originals again, and return the files that were written.
 
-        Their records come last: until they are written, the same is found anew.
+        Their records are written last: until then the same changes are found again.
         """
         changes, card = self.changes, self._card
         if not changes:
@@ -387,8 +387,9 @@ class NativeSource(Source[NativeCard]):
     def _read_anchors(
         self, documents: Mapping[str, Document], drift: Drift
     ) -> tuple[Mapping[str, Span], set[str]]:
-        """Return what a .tsv file may name: the anchors, or without any, the documents; and the
-        anchors whose text is not there any more.
+        """Return the spans that a .tsv file may name, and the anchors whose text is gone.
+
+        The spans are the anchors, or the documents if there are no anchors.
         """
         if self._card.anchors is None:
             return {name: (name, 0, len(item.text)) for name, item in documents.items()}, set()

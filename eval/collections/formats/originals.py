@@ -26,7 +26,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What became of originals since the documents were made of them.
+    """The changes of originals since the documents were made of them.
 
     `texts` and `pages` are those of documents of new or changed files, by id; `gone` the ids of
     documents without a file that gives them text. `records` describe all files as they are now.

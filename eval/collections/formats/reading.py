@@ -66,13 +66,13 @@ def telling(path: Path, problems: Problems) -> Iterator[None]:
 
 
 def choose_progress(size: int, problems: Problems) -> Progress:
-    """Return where the reading of so many bytes is shown: nowhere when that takes a moment."""
+    """Return the progress that shows the reading of `size` bytes: none if they are few."""
     return problems.progress if size >= SHOWN_FROM else Quiet()
 
 
 @contextmanager
 def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[int], None]]:
-    """Yield what is to be told how many of a file's `size` bytes are read, and shows it."""
+    """Yield a function that takes the number of a file's `size` bytes read so far and shows it."""
     total = size // MEGABYTE
     progress = choose_progress(size, problems)
     bar = progress.track(range(total), f"reading {path.name}, MB", total)
@@ -99,7 +99,7 @@ def open_unpacked(path: Path, most: int | None = None) -> BufferedReader:
 
 
 def is_packed(path: Path) -> bool:
-    """Say whether a file is packed by gzip, by its name or else by its content."""
+    """Return True if a file is packed by gzip, by its name or else by its content."""
     if path.suffix == GZIP:
         return True
     with path.open("rb") as file:
@@ -114,7 +114,7 @@ def measure(path: Path) -> int:
 
 
 def find_suffix(path: Path) -> str:
-    """Return what kind of file `path` is, packed or not: `.jsonl` of `corpus.jsonl.gz`."""
+    """Return the suffix of `path` without that of gzip: `.jsonl` for `corpus.jsonl.gz`."""
     return (path.with_suffix("") if path.suffix == GZIP else path).suffix
 
 
@@ -162,9 +162,9 @@ def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:
 
 
 def split_table(text: str, *, strict: bool = False) -> "Reader":
-    """Return a reader of the rows of a table; its first line tells what stands between cells.
+    """Return a reader of the rows of a table; its first line shows the delimiter of cells.
 
-    That is its header, or the line `sep=;` which Excel reads and writes before it.
+    That line is the header, or the line `sep=;` which Excel reads and writes before it.
     """
     csv.field_size_limit(bounds.LINE)  # its own limit is less than a document
     told = SEPARATOR.match(text)

@@ -42,7 +42,7 @@ class Row:
     values: Mapping[str, Any]
 
     def has(self, key: str) -> bool:
-        """Say whether `key` has a value; null is none."""
+        """Return True if `key` has a value; null is none."""
         return self.values.get(key) is not None
 
     def string(self, key: str, default: str | None = None) -> str:
@@ -82,8 +82,9 @@ class Row:
 
 
 def parse_grade(written: str) -> int | None:
-    """Return the whole number from 0 that a cell shows, be it 2.0 as pandas writes it beside
-    blanks; else None.
+    """Return the whole number from 0 that a cell shows, or None if it shows none.
+
+    2.0 counts as 2: pandas writes it so in columns with blanks.
     """
     match = GRADE.fullmatch(written.strip())
     return int(match[1]) if match else None

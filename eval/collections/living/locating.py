@@ -23,12 +23,12 @@ MARGIN = 8  # characters of context by which one of several equal places is told
 
 
 def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list[Finding]:
-    """Return what became of each judgment in the documents that there are now, `given` by id.
+    """Return the finding on each judgment in the present documents, `given` by id.
 
-    A text that stands verbatim (but for white space) in one place is taken. Of several places the
-    context on both sides decides, if one has 8 equal characters more than any other; then the
-    headings above. So must it for a text of less than six words or 32 characters, and for one that
-    stood in several places before: such a text may be another's.
+    A text that is found verbatim (but for white space) in one place is taken. Among several places
+    the context on both sides decides, if one has 8 equal characters more than any other; then the
+    headings above. The same holds for a text of less than six words or 32 characters, and for one
+    that was in several places before: the text found may belong to another passage.
     """
     texts = {name: document.text for name, document in given.items()}
     found: dict[int, Finding] = {}
@@ -53,7 +53,7 @@ def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list
 def _find_by_name(
     anchor: Anchor, given: Mapping[str, Document], texts: Mapping[str, str]
 ) -> Finding | None:
-    """Return what needs no search: a text at its offsets, a section or document of its name."""
+    """Return a finding that needs no search: a text at its offsets, or a name that is kept."""
     if anchor.path not in texts:
         return None
     text = texts[anchor.path]
@@ -115,7 +115,7 @@ def _find_places(
 
 
 def _decide(anchor: Anchor, places: Sequence[QuoteSpan], texts: Mapping[str, str]) -> Finding:
-    """Return which of the places of its text a judgment stands in now."""
+    """Return the finding on a judgment whose text is found at `places`."""
     support = {
         place: measure_support(anchor, texts[place.doc_id], place.start, place.end)
         for place in places
@@ -153,7 +153,7 @@ def _list_under_headings(
 
 
 def _share_lines(lines: Collection[str], digests: Collection[str]) -> float:
-    """Return which share of `lines` is among those of another text; 1 of none."""
+    """Return the share of `lines` that are among those of another text; 1 for no lines."""
     return sum(line in digests for line in lines) / len(lines) if lines else 1.0
 
 

@@ -22,12 +22,12 @@ from assay.retrievers.base import Document, Progress
 
 @dataclass(slots=True)
 class Drift:
-    """How many judgments are where, of those that are not in place."""
+    """The number of judgments that are not in place, by status."""
 
     found: Counter[Status] = field(default_factory=Counter)
 
     def note(self, problems: Problems, row: Row, finding: Finding) -> bool:
-        """Count and report a judgment; return whether its place is certain."""
+        """Count and report a judgment, and return True if its place is certain."""
         if finding.status is Status.IN_PLACE:
             return True
         self.found[finding.status] += 1

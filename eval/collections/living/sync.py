@@ -39,12 +39,12 @@ WAITING = (Status.REWORDED, Status.AMBIGUOUS)
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync found, and what it wrote.
+    """The findings of a sync, and the files that it wrote.
 
     `statuses` counts judgments, `edited` those of sections and whole documents that kept their
     name while text changed, `accepted` and `rejected` decisions of people. `gone` are the
-    judgments that went with this sync, `waiting` those that a person must look at. `written` are
-    files, none of a dry run.
+    judgments that were dropped by this sync, `waiting` those that a person must look at. `written`
+    are files, none after a dry run.
     """
 
     name: str
