@@ -8,7 +8,7 @@ from assay.retrievers.base.markdown import is_plain, read_headings
 
 
 def find_answer_end(document: Document, start: int, end: int) -> int | None:
-    """Return as `find_text_end` does of a document; None of plain text, which has no headings."""
+    """Return `find_text_end` of a document; None for plain text, which has no headings."""
     return None if is_plain(document.id) else find_text_end(document.text, start, end)
 
 
@@ -56,7 +56,7 @@ def is_unsearched(document: Document, start: int, end: int) -> bool:
 
 
 def describe_unsearched(documents: Iterable[Document]) -> str:
-    """Return in words whose frontmatter is not searched, "" where none has such."""
+    """Return words on the documents whose frontmatter is not searched, "" if there are none."""
     names = [document.id for document in documents if find_unsearched(document)]
     if not names:
         return ""
@@ -68,7 +68,7 @@ def describe_unsearched(documents: Iterable[Document]) -> str:
 
 
 def describe_frontmatter(documents: Mapping[str, Document]) -> tuple[str, ...]:
-    """Return in words what of the documents' frontmatter is not searched, or is read as text."""
+    """Return notes on frontmatter of the documents that is not searched, or is read as text."""
     broken = [
         f"{name}: {note}"
         for name, document in documents.items()

@@ -61,12 +61,12 @@ class GoldItem:
 
     @property
     def absent(self) -> bool:
-        """Whether the collection lacks the document, so that nothing can find it."""
+        """True if the collection lacks the document, so that nothing can find it."""
         return self.end == 0
 
     @property
     def by_model(self) -> bool:
-        """Whether a language model gave the grade."""
+        """True if a language model gave the grade."""
         return self.judged_by.startswith(MODEL)
 
 
@@ -92,12 +92,12 @@ class Label:
 
     @property
     def absent(self) -> bool:
-        """Whether the collection lacks the document, so that nothing can find it."""
+        """True if the collection lacks the document, so that nothing can find it."""
         return self.end == 0
 
     @property
     def by_model(self) -> bool:
-        """Whether a language model gave the grade."""
+        """True if a language model gave the grade."""
         return self.judged_by.startswith(MODEL)
 
 
@@ -161,13 +161,12 @@ class Collection:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that decides a score or what it is held to be worth.
+        """The SHA-256, in hex, of everything that decides a score or its weight.
 
-        That is documents, queries with the groups that are declared, gold and options.
-
-        So does which grades are a model's, where the card does not say so of all. Where the data
-        lies, and what the card says about it, does not enter. That of documents that stay in their
-        files is kept, and found by the content of these.
+        That is documents, queries with the groups that are declared, gold and options, and the
+        grades that are a model's, unless the card says that all are. The location of the data and
+        the card's descriptions are left out. For documents that stay in their files the digest is
+        cached, by the content of these files.
         """
         rest = "".join(f"{line}\n" for line in self._encode_rest()).encode()
         files = self.documents.digest_content() if isinstance(self.documents, IdSequence) else ""

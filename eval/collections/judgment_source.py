@@ -1,4 +1,4 @@
-"""Sentences about judgments: which a language model made, which no document has."""
+"""Sentences about judgments: those by a language model, and those of absent documents."""
 
 from collections import Counter
 from collections.abc import Iterable

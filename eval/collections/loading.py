@@ -19,8 +19,8 @@ from assay.retrievers.store.lazy_sequence import ById
 def load(reference: str, progress: Progress = QUIET) -> Collection:
     """Return the collection that `name` or `name:variant` means (see `catalog.find_card`).
 
-    The reading of what is large, and its digest, show themselves. Raises AssayError when there is
-    no such collection, its data is not here, or a line of it is broken.
+    The reading of large data, and of its digest, is shown. Raises AssayError when there is no such
+    collection, its data is not here, or a line of it is broken.
     """
     return load_card(*find(reference), progress)
 

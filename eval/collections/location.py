@@ -19,9 +19,8 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def find_data(card: Card) -> Path:
     """Return the folder that holds the files of `card`.
 
-    Where that is, and whether it may be, is settled once a card. Raises AssayError when a variable
-    is not set, the folder is missing, or the card names what lies elsewhere (see
-    `assay.retrievers.settings.trust`).
+    The folder is found and checked once per card. Raises AssayError when a variable is not set, the
+    folder is missing, or the card names a path outside it (see `assay.retrievers.settings.trust`).
     """
     if card._data is None:
         root = _find_folder(card)

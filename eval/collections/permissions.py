@@ -61,7 +61,7 @@ def keep_allowed(
 
 
 def find_faults(card: Card, documents: Iterable[Document]) -> Iterable[tuple[str, bool]]:
-    """Yield what of the documents' metadata is not as the card says; whether it is an error."""
+    """Yield each fault of the documents' metadata against the card, and True if it is an error."""
     unread = []
     for document in documents:
         if misfit := find_misfit(document.metadata, card.fields):

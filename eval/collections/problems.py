@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong at `line` of `file`, counted from 1; 0 when the whole file is meant."""
+    """A problem at `line` of `file`, counted from 1; 0 when the whole file is meant."""
 
     file: str
     line: int
@@ -47,18 +47,18 @@ class Problems:
         return any(problem.severity == "error" for problem in self.found)
 
     def error(self, file: Path, line: int, message: str) -> None:
-        """Report what makes the collection unusable."""
+        """Report a problem that makes the collection unusable."""
         if self.strict:
             raise AssayError(f"{place(cut(str(file), MOST), line)}: {cut(message, MOST)}")
         self.found.append(Problem(cut(str(file), MOST), line, "error", cut(message, MOST)))
 
     def warn(self, file: Path, line: int, message: str) -> None:
-        """Report what is doubtful and does not stop loading."""
+        """Report a doubtful point that does not stop loading."""
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), line, "warning", cut(message, MOST)))
 
     def note(self, file: Path, message: str) -> None:
-        """Report what is as it was meant, and a reader of figures should know."""
+        """Report a fact that is as it was meant, and that a reader of figures should know."""
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), 0, "note", cut(message, MOST)))
 

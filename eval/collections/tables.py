@@ -1,4 +1,4 @@
-"""Tables that are here in Python, mappings, rows or DataFrames, as rows of named values."""
+"""Tables given as Python objects (mappings, rows or DataFrames), as rows of named values."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

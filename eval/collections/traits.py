@@ -79,7 +79,7 @@ def find_collection_overlaps(collection: Collection) -> dict[str, float]:
 
 
 def describe_overlap(overlaps: Mapping[str, float]) -> str:
-    """Return in a sentence how many of its words a question shares with its answer; "" for none."""
+    """Return a sentence on the share of words that questions have from their answers, or ""."""
     if not overlaps:
         return ""
     return (

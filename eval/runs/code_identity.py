@@ -33,10 +33,10 @@ def describe_code(code: Any) -> dict[str, str]:
 
 
 def describe_class(value: object) -> dict[str, str]:
-    """Return the SHA-256, in hex, of the files of somebody's own that the class of `value` needs.
+    """Return the SHA-256, in hex, of the user's files that the class of `value` needs.
 
-    They are those of the class, its bases and all that these import. Nothing is returned of a class
-    of this project, whose code is identified as a whole.
+    They are those of the class, its bases and all that these import. Nothing is returned for a
+    class of this project, whose code is identified as a whole.
     """
     own = type(value).__module__.partition(".")[0] not in {"assay"} | sys.stdlib_module_names
     if not own or find_file(type(value).__module__) is None:

@@ -16,9 +16,9 @@ MOST_VALIDATED = 1 << 16  # chunks
 
 @contextmanager
 def naming(what: str, always: bool = False) -> Iterator[None]:
-    """Make of whatever somebody's own code raises an AssayError that says where it happened.
+    """Turn any error of a user's code into an AssayError that says where it happened.
 
-    An AssayError says so already, unless it is `always` to be said.
+    An AssayError is left as it is, unless `always`.
     """
     try:
         yield
@@ -76,8 +76,9 @@ def check_ranking(
 
 
 def _are_plain(hits: Sequence[Hit]) -> bool:
-    """Say of hits with nothing unusual about them that no rule is broken, but for what their chunks
-    hold: hit by hit that takes four times as long.
+    """Return True if all hits are usual and break no rule, apart from the content of their chunks.
+
+    Checking hit by hit takes four times as long.
     """
     if not set(map(type, hits)) <= {Hit}:
         return False
@@ -91,7 +92,7 @@ def _are_plain(hits: Sequence[Hit]) -> bool:
 
 
 def _find_fault(hit: object, rank: int, ranks: dict[str, int]) -> str:
-    """Say what is wrong with a hit, given the ranks of the chunks before, which its own joins."""
+    """Return the fault of a hit in words; its chunk is added to `ranks`, those of earlier hits."""
     if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
         return f"{_kind(hit)}, not a Hit with a Chunk"
     told: object = hit.score
@@ -104,7 +105,7 @@ def _find_fault(hit: object, rank: int, ranks: dict[str, int]) -> str:
 
 
 def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, Chunk]) -> str:
-    """Say what of a chunk is not as its document has it; a valid one joins `validated`."""
+    """Return how a chunk differs from its document, in words; add a valid one to `validated`."""
     text = texts.get(chunk.doc_id)
     span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
     if text is None:

@@ -34,7 +34,7 @@ class GoldRank:
 
 
 class GoldRankFinder:
-    """Places gold items among the chunks of an indexed retriever."""
+    """A finder of the ranks of gold items among the chunks of an indexed retriever."""
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
@@ -52,8 +52,8 @@ class GoldRankFinder:
     ) -> dict[str, GoldRank]:
         """Return the rank of every relevant item of `gold` by its id, among what is `allowed`.
 
-        Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
-        The result is empty where the retriever does not tell its chunks.
+        Legs are searched deeper only if one of them handed on no chunk that covers an item. The
+        result is empty if the retriever does not list its chunks.
         """
         if not self._depth:
             return {}

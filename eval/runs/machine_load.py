@@ -57,9 +57,9 @@ class MachineLoad(BaseModel):
 
 
 def describe_disturbance(load: MachineLoad | None, again: str) -> str:
-    """Say that others worked while queries were timed; "" where they hardly did, or it is unknown.
+    """Return a sentence on the load of others while queries were timed; "" if low or unknown.
 
-    `again` says how to time them again, such as "run again".
+    `again` says how to repeat the timing, for example "run again".
     """
     if load is None or not load.is_busy():
         return ""
@@ -70,7 +70,7 @@ def describe_disturbance(load: MachineLoad | None, again: str) -> str:
 
 
 class Usage(NamedTuple):
-    """Seconds so far: of the clock, of own work, and by core in which it was idle, if known."""
+    """Seconds so far: of the clock, of own work, and idle ones by core, if known."""
 
     clock: float
     own: float
@@ -78,7 +78,7 @@ class Usage(NamedTuple):
 
 
 class LoadMeter:
-    """Observes the machine from when it is made, before the first query, until `end`."""
+    """A meter of the machine's load from its creation, before the first query, until `end`."""
 
     def __init__(self, asks_server: bool) -> None:
         self._average = os.getloadavg()[0] if hasattr(os, "getloadavg") else None

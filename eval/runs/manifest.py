@@ -1,4 +1,4 @@
-"""The manifest of a stored run: what was run, on what, by what code, and what that took."""
+"""The manifest of a stored run: the pipeline, collection, code, time and cost."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 
 
 def count_tokens(index: IndexReport) -> TokenCounts:
-    """Return the tokens of the chunks that were cut; none where the retriever does not tell."""
+    """Return the tokens of the chunks that were cut; none if the retriever does not report them."""
     pairs = index.facts.get("tokens", ())
     return TokenCounts.of(size for size, number in pairs for _ in range(number))
 
@@ -102,9 +102,9 @@ class CollectionFacts(BaseModel):
 
 
 class RisingScores(BaseModel):
-    """In how many of the queries searched a hit has a higher score than the one before it.
+    """The number of queries in which a hit has a higher score than the one before it.
 
-    Their order counts all the same. `first` is the id of the first.
+    The order of hits counts nevertheless. `first` is the id of the first of these queries.
     """
 
     queries: int
@@ -116,10 +116,10 @@ class Manifest(BaseModel):
     """The identity and provenance of a run.
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
-    made again; what they cost is in no latency. `seconds` are those of the call that finished the
-    run, indexing included. `load` is who worked on the machine while queries were timed; None where
-    none were. `cut` is by step how many texts, passages or queries, a model did not read to their
-    end.
+    repeated; their time is in no latency. `seconds` are those of the call that finished the run,
+    indexing included. `load` is the load of the machine while queries were timed; None if none
+    were. `cut` is by step the number of texts, passages or queries, that a model did not read to
+    their end.
     """
 
     # What a retriever says of its index may be of other types than it should.

@@ -1,4 +1,4 @@
-"""The rows of a stored run's files: what stands in a line of JSON, and what it says."""
+"""The rows of a stored run's files: reading and writing lines of JSON."""
 
 import hashlib
 import mmap
@@ -139,7 +139,7 @@ class Flaws:
     def add(
         self, query: str, degraded: Iterable[str], trace: Iterable[StageTrace], rises: bool
     ) -> None:
-        """Count what is wrong with the ranking of a query."""
+        """Count the flaws of the ranking of a query."""
         self.degraded.update(degraded)
         for entry in trace:
             self.retries += entry.counts.get(RETRIES, 0)

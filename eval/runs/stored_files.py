@@ -41,9 +41,9 @@ class Gold(NamedTuple):
 
 
 class LazyMapping(Mapping[str, T]):
-    """The values that `find` gives of `keys`: the first `kept` are found once, others each time.
+    """The values of `find` for `keys`: the first `kept` are found once, others on each access.
 
-    Which are kept does not change, so that of passes over all keys each finds the same again.
+    The kept ones do not change, so that each pass over all keys finds the same ones kept.
     """
 
     def __init__(self, keys: Iterable[str], find: Callable[[str], T], kept: int) -> None:
@@ -76,7 +76,7 @@ class LazyMapping(Mapping[str, T]):
 
 
 class StoredRankings(LazyMapping[Ranking]):
-    """The rankings by query id, each read when it is asked for; of a long run few are kept.
+    """The rankings by query id, each read on access; few of a long run are kept.
 
     `empty` are the queries for which nothing is returned. A ranking that is damaged or not there
     is an AssayError.
@@ -94,7 +94,7 @@ class StoredRankings(LazyMapping[Ranking]):
         self.empty = frozenset(query for query in self if _is_empty(lines[query]))
 
     def mentioning(self, *words: str) -> Iterator[Ranking]:
-        """Yield the rankings in whose lines one of `words` stands, as a key or anywhere else."""
+        """Yield the rankings whose lines hold one of `words`, as a key or anywhere else."""
         wanted = [word.encode() for word in words]
         for query in self:
             content = self._lines[query].content
@@ -110,7 +110,7 @@ class StoredRankings(LazyMapping[Ranking]):
 
 
 class MappedLines(Mapping[str, Line]):
-    """The lines of a file by the queries that they are of; the last of each stands."""
+    """The lines of a file by query; the last line of a query counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,7 +136,7 @@ class MappedLines(Mapping[str, Line]):
 
 
 def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking]:
-    """Yield the rankings in whose rows one of `words` may stand: of stored ones few are read."""
+    """Yield the rankings whose rows may hold one of `words`: few stored ones are read."""
     if isinstance(rankings, StoredRankings):
         return rankings.mentioning(*words)
     return iter(rankings.values())
@@ -160,7 +160,7 @@ def read_gold(path: Path) -> Gold:
 
 
 def read_passages(path: Path) -> list[RetrievedChunk]:
-    """Return the chunks that some stage put out."""
+    """Return the chunks that some stage returned."""
     return list(map(_parse_passage, read_lines(path)))
 
 

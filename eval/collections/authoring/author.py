@@ -1,4 +1,4 @@
-"""Making a collection of somebody's own documents and questions."""
+"""Making a collection of a user's own documents and questions."""
 
 import os
 import re
@@ -107,7 +107,7 @@ class Origin:
         return may_name(self.folder, target, target / FILE)
 
     def for_target(self, target: Path, documents: Mapping[str, Document]) -> "Origin":
-        """Return the origin of a collection in `target`: its own texts where it must have some.
+        """Return the origin of a collection in `target`, with its own texts if it needs them.
 
         `documents` are those that `read` returns.
         """
@@ -272,7 +272,7 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
 
 
 def _finish(target: Path, judged: JudgedQuestions) -> None:
-    """Write the list of what could not be placed, and seal the card."""
+    """Write the list of questions that could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, render_unlocated(judged.unlocated).encode())

@@ -1,4 +1,4 @@
-"""Documents as files of a collection's own, for those whose text is not what their files hold."""
+"""Copies of documents in a collection's own folder, if their text differs from their files."""
 
 import shutil
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Labels:
-    """The new judgments of a table; `unfilled` rows have no grade, `known` ones tell no news."""
+    """The new judgments of a table; `unfilled` rows have no grade, `known` ones are not new."""
 
     new: list[Label] = field(default_factory=list)
     unfilled: int = 0
@@ -76,7 +76,8 @@ def check_labels(
 def read_pairs(rows: Sequence[Row], collection: Collection, problems: Problems) -> list[Pair]:
     """Return the pairs of a table, each once, with the whole text that `collection` holds there.
 
-    Reported to `problems`, and left out: what `check_labels` would refuse whatever its grade.
+    Rows that `check_labels` would refuse whatever their grade are reported to `problems` and left
+    out.
     """
     reader = _Reader(collection, 0)
     pairs: dict[str, Pair] = {}
@@ -89,7 +90,7 @@ def read_pairs(rows: Sequence[Row], collection: Collection, problems: Problems) 
 
 
 class _Reader:
-    """Turns rows into labels. Raises RowError for what does not fit the collection."""
+    """A reader that turns rows into labels. Raises RowError for a row that does not fit."""
 
     def __init__(self, collection: Collection, highest: int) -> None:
         self._queries = {query.id: query for query in collection.queries}
@@ -151,7 +152,7 @@ class _Reader:
         )
 
     def find_passage(self, pair: Pair) -> str:
-        """Return the id of the passage that is judged, "" where spans are."""
+        """Return the id of the passage that is judged, "" if spans are judged."""
         if self._judges_spans:
             return ""
         document = self._documents[pair.doc_id]

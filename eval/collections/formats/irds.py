@@ -1,4 +1,4 @@
-"""Data sets of ir_datasets, which the extra `irds` brings."""
+"""Data sets of ir_datasets, which the extra `irds` installs."""
 
 import json
 from collections.abc import Iterator, Mapping

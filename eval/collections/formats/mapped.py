@@ -1,4 +1,4 @@
-"""Passages that stay in their files: of each, memory holds where it begins and ends."""
+"""Passages that stay in their files: memory holds the offsets of their begin and end."""
 
 import codecs
 import mmap
@@ -74,7 +74,7 @@ def shelve(
     """Return the documents, each one passage, that `make` makes of the rows of files, by id.
 
     They stay in the files: memory holds the offsets at which each row begins and ends. Problems are
-    reported as by a `Register`. `plain` is the unpacked file to read instead, if there is one.
+    reported as by a `Register`. `plain` is the file to read instead of those of `files`, if given.
     Raises AssayError if a row is broken, or an id is repeated.
     """
     shelf = _PassageFiles(make, problems).read(files, plain)
@@ -100,7 +100,7 @@ class _PassageFiles:
     def read(
         self, files: Iterable[tuple[Path, Layout]], plain: Path | None
     ) -> PassageSequence[Document]:
-        """Return a shelf of the passages in the order of `files`."""
+        """Return the sequence of passages, read on access, in the order of `files`."""
         try:
             for path, layout in files:
                 for row, start, end in self._scan(path, layout, plain):
@@ -169,7 +169,7 @@ class _PassageFiles:
 
 
 def _find_plain(path: Path) -> Path:
-    """Return `path`, or where its content lies unpacked."""
+    """Return `path`, or the file with its unpacked content."""
     if not is_packed(path):
         return path
 
@@ -204,7 +204,7 @@ JSON_LINES = Layout(_scan_lines, _parse_line)
 
 
 def find_undecodable(content: Content) -> int | None:
-    """Return at which byte `content` is not UTF-8, None where all of it is."""
+    """Return the first byte at which `content` is not UTF-8, None if all of it is."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for begin in range(0, len(content), PIECE):
         left = len(decoder.getstate()[0])

@@ -354,7 +354,7 @@ class NativeSource(Source[NativeCard]):
         return render_rows([row | {key: value for key, value in origin.items() if value}])
 
     def find_files(self, variant: str) -> dict[str, Path]:
-        """Return the file that judges each query: of several, the first that does."""
+        """Return the file that judges each query: the first one if there are several."""
         found: dict[str, Path] = {}
         for name in self._card.judgment_files(variant):
             path = self._root / name
@@ -370,8 +370,9 @@ class NativeSource(Source[NativeCard]):
         queries: set[str],
         target: Path,
     ) -> dict[str, Any]:
-        """Write the judgments of those `queries` that a table judges as spans, in a file of their
-        own that comes first; return what then changes in the card.
+        """Write judgments of a table as spans, for those `queries` that have them in a table.
+
+        They go into a file of their own that comes first. Return the keys of the card that change.
         """
         files = self.find_files(variant)
         in_tables = {query for query, path in files.items() if find_suffix(path) == TABLE}

@@ -1,4 +1,4 @@
-"""The files that documents were made of, and what of them has changed since."""
+"""The files that documents were made of, and their changes since."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -50,7 +50,7 @@ def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") ->
 
 @contextmanager
 def telling(path: Path, problems: Problems) -> Iterator[None]:
-    """Report why the content of `path`, which is read in this block, cannot be."""
+    """Report the reason if the content of `path` cannot be read in this block."""
     try:
         yield
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def is_packed(path: Path) -> bool:
 
 
 def measure(path: Path) -> int:
-    """Return the bytes that a file holds, 0 without one; where it is packed, that is a guess."""
+    """Return the bytes of a file's unpacked content, 0 without a file; a guess if it is packed."""
     if not path.is_file():
         return 0
     return path.stat().st_size * (PACKING if is_packed(path) else 1)

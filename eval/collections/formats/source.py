@@ -72,8 +72,9 @@ class Source(ABC, Generic[C]):
         queries: set[str],
         target: Path,
     ) -> dict[str, Any]:
-        """Write what judgments of `queries` stand where none can be added into a file in `target`;
-        return what then changes in the card.
+        """Write judgments of `queries` from files that cannot be added to, into one in `target`.
+
+        Return the keys of the card that change.
         """
         return {}
 
@@ -85,7 +86,7 @@ def check_id(what: str, identifier: str) -> None:
 
 
 def describe_taken(what: str, identifier: str, line: int) -> str:
-    """Return in words that an id is that of an earlier line, too."""
+    """Return a message that an id is already that of an earlier line."""
     return f'{what} id "{identifier}" is taken by line {line}; ids must be unique'
 
 
@@ -131,11 +132,10 @@ class Echoes(Generic[K]):
 
 
 class Register(Generic[T]):
-    """Items by id, in order, and where each stands. An id twice is an error, a text twice a
-    warning.
+    """Items by id, in order, each with its row.
 
-    `copies` are those of `Echoes`. `keeps_values` says whether rows keep their values, which of
-    documents are texts held twice.
+    A repeated id is an error, a repeated text a warning. `copies` are those of `Echoes`.
+    `keeps_values` says whether rows keep their values, which for documents holds texts twice.
     """
 
     keeps_values: ClassVar[bool] = False
@@ -174,9 +174,11 @@ class QueryRegister(Register[Query]):
 
 
 class GoldBook:
-    """Gold items by query and id. Grades below `min_grade` are kept as 0, and those that name
-    nobody are by `judged_by`. `spans` are those that are neither a whole document nor a prescribed
-    passage, each with its row, where `problems` are collected.
+    """Gold items by query and id.
+
+    Grades below `min_grade` are kept as 0, and those that name nobody are by `judged_by`. `spans`
+    are the items that are neither a whole document nor a prescribed passage, each with its row,
+    if `problems` are collected.
     """
 
     def __init__(

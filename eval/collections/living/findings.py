@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A place that may be what became of a judgment; `similarity` runs from 0 to 1."""
+    """A possible new place of a judgment; `similarity` runs from 0 to 1."""
 
     place: QuoteSpan
     similarity: float

@@ -84,8 +84,10 @@ def _find_by_name(
 def _find_places(
     anchors: Mapping[int, Anchor], texts: Mapping[str, str]
 ) -> dict[int, list[QuoteSpan]]:
-    """Return all places of each anchor's text; of a short one, those in its own document, in what
-    became of it, and wherever its context is the same.
+    """Return all places of each anchor's text.
+
+    Of a short text, they are those in its own document, in the two documents to which most texts of
+    that document have moved, and wherever its context is the same.
     """
     wide = {i: f"{item.prefix}{item.exact}{item.suffix}" for i, item in anchors.items()}
     distinctive = {i for i, item in anchors.items() if is_distinctive(item.exact)}
@@ -158,9 +160,9 @@ def _share_lines(lines: Collection[str], digests: Collection[str]) -> float:
 
 
 def _locate_renamed(anchors: Mapping[int, Anchor], texts: Mapping[str, str]) -> dict[int, Finding]:
-    """Return the documents that whole ones, whose ids are gone, are called now, by key.
+    """Return the findings on whole documents whose ids are gone: their new ids, by key.
 
-    That is the document with most of the lines, if it has half of them and no other has as many.
+    It is the document with most of the lines, if it has half of them and no other has as many.
     """
     sought = {key: frozenset(anchor.lines) for key, anchor in anchors.items() if anchor.lines}
     if not sought:

@@ -1,4 +1,4 @@
-"""Judgments at the places that their text has now, and what is said of those that moved."""
+"""Judgments at the present places of their texts, and messages on those that moved."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

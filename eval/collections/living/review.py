@@ -89,7 +89,7 @@ def read_review(path: Path) -> dict[str, OpenJudgment]:
 
 
 def write_review(path: Path, items: Mapping[str, OpenJudgment]) -> None:
-    """Write what waits, one judgment a line; without any, the file goes."""
+    """Write the judgments that wait, one a line; without any, remove the file."""
     ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
     lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
     content = "".join(f"{line}\n" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""Passages that may be what became of a text, by their likeness word by word."""
+"""Passages that may be a reworded text, by their similarity word by word."""
 
 import re
 from bisect import bisect_left

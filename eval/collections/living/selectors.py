@@ -55,7 +55,7 @@ class Anchor:
 
 
 def flatten(row: Row) -> Row:
-    """Return a row with what its selectors say as keys `start`, `end`, `text`, `prefix`, `suffix`.
+    """Return a row with its selectors as keys `start`, `end`, `text`, `prefix`, `suffix`.
 
     One without selectors is returned as it is. Raises RowError.
     """
@@ -134,7 +134,7 @@ def digest_lines(text: str) -> set[str]:
 
 
 def sketch(text: str) -> list[str]:
-    """Return the least digests of lines: of two documents as many are equal as lines are."""
+    """Return the smallest digests of lines: two documents share about as many as lines."""
     return sorted(digest_lines(text))[:SKETCH]
 
 

@@ -129,7 +129,7 @@ def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | N
 
 
 def find_stored(identity: str, reports: Path) -> Path | None:
-    """As `find_finished`, of a retriever that always answers the same."""
+    """Return the folder of `find_finished`, for a retriever that always gives the same answers."""
     stored = _list_stored(identity, reports)
     finished = [path for path in stored if (path / MANIFEST).exists()]
     return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None

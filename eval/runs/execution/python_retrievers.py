@@ -1,4 +1,4 @@
-"""Functions and objects of somebody's own, judged like any retriever."""
+"""Functions and objects of a user, judged like any retriever."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ class ObjectRetriever(AdaptedRetriever):
             return self._read(self.adapted.search(query, k), k)
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """Do as `search`, where chunks and their order alone are asked for."""
+        """Search as `search` does, if only chunks and their order are needed."""
         with naming(f"{self.name}: query {query!r}", always=True):
             return self._read(self.adapted.search_plain(query, k), k)
 

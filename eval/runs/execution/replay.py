@@ -101,7 +101,7 @@ class Replay(Retriever):
         return Ranking(hits, trace, others)
 
     def restrict(self, allowed: MetadataFilter) -> "Replay":
-        """Return itself: whoever made the rankings was to mind what may be found."""
+        """Return itself: the system that made the rankings had to apply the filter."""
         return self
 
     def list_chunks(self) -> Sequence[Chunk]:

@@ -1,4 +1,4 @@
-"""The lists a stored run holds of each query, in the order they were made, final hits last.
+"""The lists of each query in a stored run, in the order they were made, final hits last.
 
 Ranks leave out self-matches where the collection drops them, so that the ranks of every step
 compare with the final ones.
@@ -54,7 +54,7 @@ def follow(run: StoredRun) -> Iterator[Trail]:
 
 
 def name_entries(entries: Iterable[str]) -> list[str]:
-    """Return the names of a trace's entries, with a number where one has been before."""
+    """Return the names of a trace's entries, with a number if a name is repeated."""
     before: Counter[str] = Counter()
     names = []
     for name in entries:

@@ -31,7 +31,7 @@ class Ceiling:
 
 
 class CeilingFinder:
-    """Finds the ceilings of all steps, from the trails of a run's queries one after the other.
+    """A finder of the ceilings of all steps, from the trails of a run's queries in turn.
 
     A ceiling is the mean of nDCG@k, Recall@k and Hit@1 over candidates in greedy order: for nDCG
     and Hit the best grade first, for recall the most items first. No order has a higher nDCG or

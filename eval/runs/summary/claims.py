@@ -174,7 +174,7 @@ class Claims:
         return self.sampling.cluster(queries)
 
     def name(self, claim: Claim) -> str:
-        """Return in words what a claim is on."""
+        """Return the subject of a claim in words."""
         if claim == "documents":
             return f"on {self.unit} like these"
         return f"for new questions on these {self.unit}"
@@ -197,13 +197,13 @@ class Claims:
         return f"{told}, but weakly: {on}{self._weigh()}; from {DECIDING} on they decide."
 
     def _weigh(self) -> str:
-        """Say as how many groups these weigh; "" for as many."""
+        """Return words on the effective number of groups; "" if it equals their number."""
         if round(self.effective) >= self.count:
             return ""
         return f", as many as {self.effective:.1f} with equally many on each"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object: what a verdict is on, in words and in numbers."""
+        """Return the claims as a JSON object: the scope of a verdict, in words and in numbers."""
         return {
             "about": self.leading,
             "sentence": self.sentence,
@@ -214,7 +214,7 @@ class Claims:
         }
 
     def describe(self) -> str:
-        """Return in a sentence why nothing is said beyond these documents; "" where it is."""
+        """Return a sentence on why there is no claim beyond these documents; "" if there is one."""
         if self.wanted == "questions" or self.strength != "cannot tell":
             return ""
         if self.bound:
@@ -229,7 +229,7 @@ class Claims:
         )
 
     def describe_weakness(self) -> str:
-        """Return in a sentence how little a finding on other documents rests on."""
+        """Return a sentence on the weak basis of a finding on other documents."""
         return (
             f"That is weak: the questions are on {self.count_groups()}{self._weigh()}; from "
             f"{DECIDING} on they decide."

@@ -79,7 +79,7 @@ def find_cost(run: StoredRun) -> Cost | None:
 
 
 def tell_queries(cost: Cost | None) -> str:
-    """Return the US dollars of a thousand queries in words: 0 where no service is asked."""
+    """Return the US dollars of a thousand queries in words: 0 if no service is called."""
     if cost is None:
         return "0"
     return "unknown" if cost.queries is None else dollars(cost.queries)

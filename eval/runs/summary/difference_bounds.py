@@ -30,8 +30,9 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBounds:
-    """The mean difference of `other` less `base` as it stands, and the lowest and the highest that
-    judging the unjudged could make of it.
+    """The mean difference of `other` less `base`, with its bounds over all possible judgments.
+
+    The bounds are the lowest and the highest value that judging the unjudged hits could give.
     """
 
     base: str
