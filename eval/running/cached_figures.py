@@ -32,10 +32,10 @@ class PointFigures:
 
 
 class FiguresCache:
-    """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
+    """A cache of the figures of runs in the measures `names`, which `score` computes if missing.
 
-    Nothing is kept where a measure is somebody's own, whose code may change unseen. `validated` are
-    chunks known to be so, which the retrievers may share.
+    Nothing is cached if a measure is a user's own, whose code may change unnoticed. `validated` are
+    chunks known to be valid, which the retrievers may share.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FiguresCache:
         queries: Sequence[Query],
         measure: str,
     ) -> dict[str, float]:
-        """Return the scores of some queries by id, of a run that is not made; they are kept apart.
+        """Return the scores of some queries by id, without making a run; they have their own cache.
 
         Raises AssayError as `score_queries` does.
         """
@@ -120,7 +120,7 @@ class FiguresCache:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let Python look for no circles of garbage in the block, which makes objects without them."""
+    """Disable cyclic garbage collection in the block, which makes objects without cycles."""
     before = gc.isenabled()
     gc.disable()
     try:

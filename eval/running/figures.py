@@ -50,7 +50,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class PointResult:
-    """One combination on one collection: the figures of its run, or why there is none."""
+    """One combination on one collection: the figures of its run, or the reason for its failure."""
 
     settings: Point
     collection: str

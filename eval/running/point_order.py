@@ -1,4 +1,4 @@
-"""The order in which configs are run, so that what they share is made once and soon let go."""
+"""The order in which configs are run, so that shared parts are made once and released early."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ def arrange(configs: Sequence[RunConfig]) -> list[list[int]]:
 def take_in_order(
     configs: Sequence[RunConfig], resources: Resources
 ) -> Iterator[tuple[int, Variants]]:
-    """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
+    """Yield the position of each config, ordered by `arrange`, with its retriever's builder."""
     code = digest(REVISION, environment.packages())
     for places in arrange(configs):
         with Variants(resources, [configs[i] for i in places], code=code) as variants:

@@ -1,4 +1,4 @@
-"""Scores of many runs over the same queries, of which each pattern of finds is scored once."""
+"""Scores of many runs over the same queries; each pattern of relevant hits is scored once."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -60,7 +60,7 @@ class PointScores:
         return {name: scores[name] for name in (measures.find(name).name for name in self._names)}
 
     def _take(self, hits: Sequence[Hit], prescribed: Set[str]) -> list[RetrievedChunk]:
-        """Return as many of the first hits as any of the measures looks at."""
+        """Return the first hits that any of the measures looks at."""
         taken: list[RetrievedChunk] = []
         tokens = 0
         for hit in hits:

@@ -72,7 +72,7 @@ def read_earlier(path: Path, beside: tuple[str, ...] = ()) -> Earlier | None:
 
 
 def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
-    """Raise AssayError where `path`, which the user named, holds anything but an older answer."""
+    """Raise AssayError if `path`, which the user named, holds anything but an earlier answer."""
     earlier = read_earlier(path, beside)
     if earlier and earlier.asked != asked[:16]:
         raise AssayError(f"--output: {earlier.what}; --force replaces it, or give another name")
@@ -81,11 +81,11 @@ def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
 def write_result(
     path: Path, result: StoredResult, beside: tuple[str, ...] = (), *, named: bool, force: bool
 ) -> tuple[Path, str]:
-    """Write `result` to `path`; return where it lies, and what is to be said of it, "" for nothing.
+    """Write `result` to `path`; return the path of the file, and a note on it, "" for none.
 
-    An older answer to the same question is replaced, and with `force` whatever there is. Else a
-    path that the user `named` is refused, as by `check_place`; of another the file gets a number.
-    One process at a time finds its place and writes.
+    An earlier answer to the same question is replaced, and with `force` any file. Otherwise a path
+    that the user `named` is refused, as by `check_place`; another path gets a number. One process
+    at a time finds its path and writes.
     """
     with changing(path):
         if named and not force:

@@ -79,14 +79,14 @@ class Memo:
 
 
 def of_ranking(ready: Ready) -> str:
-    """Return the digest of all that the rankings of a run are a function of."""
+    """Return the digest of everything that the rankings of a run depend on."""
     return digest(ready.subject, RANKING_REVISION)
 
 
 def of_stored(folder: Path, queries: Iterable[str] | None = None) -> str:
-    """Return the digest of a stored run: its files, but for what is made of them.
+    """Return the digest of a stored run: of its files, without those that are made of them.
 
-    And of `queries`, where it was taken with these alone.
+    It covers `queries` too, if the run was taken with these alone.
     """
     left_out = {LOGGED, *OUTPUTS}
     paths = sorted(path for path in folder.iterdir() if path.name not in left_out)
@@ -111,7 +111,7 @@ def is_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Seque
 
 
 def note_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> None:
-    """Keep that `outputs`, as they stand, were written of a stored run by this code."""
+    """Record that this code wrote `outputs` of a stored run with their present content."""
     memo.keep(dict.fromkeys(_name_outputs(folder, measures, outputs), b"written"))
 
 
@@ -126,7 +126,7 @@ def _name_key(of: str, name: str) -> str:
 
 @cache
 def _name_code() -> str:
-    """Return a digest of what computes the figures of runs."""
+    """Return a digest of the code and packages that compute the figures of runs."""
     return digest(REVISION, environment.packages())
 
 

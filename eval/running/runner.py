@@ -1,4 +1,4 @@
-"""Running configs one after the other, so that what they share is made once."""
+"""Running configs one after the other, so that shared parts are made once."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -58,7 +58,7 @@ class TaskResult:
 
     @property
     def identity(self) -> str:
-        """The digest of all that its rankings are a function of, empty where there are none."""
+        """The digest of everything that its rankings depend on, "" if there are none."""
         return self.record.tags["assay.identity"] if self.record else ""
 
     def timed(self, milliseconds: Sequence[float]) -> "TaskResult":
@@ -69,12 +69,12 @@ class TaskResult:
 
 
 class Helpers(Protocol):
-    """Other processes that do what a runner does."""
+    """Other processes that run tasks for a runner."""
 
     def run(
         self, tasks: Sequence[PointTask], measure: str, reports: Path
     ) -> Iterator[tuple[int, TaskResult]]:
-        """Yield the place of each task with what became of it; none is stored."""
+        """Yield the position and the result of each task; no run is stored."""
         ...
 
 
@@ -225,7 +225,7 @@ class Runner:
         return execute(make_plan(task.config), retriever, collection, self._reports, progress)
 
     def _names(self, task: PointTask) -> list[str]:
-        """Return the measures that are kept of a run."""
+        """Return the measures that are computed for a run."""
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
     def _take_in_order(self, tasks: Sequence[PointTask]) -> Iterator[tuple[int, Variants]]:
@@ -269,7 +269,10 @@ def _name_record(task: PointTask, record: Record) -> Record:
 
 
 def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, RunConfig]]:
-    """Yield the configs in groups alike in size, of `most` at most; in one, as they are given."""
+    """Yield the configs in groups of similar size, at most `most` each.
+
+    A single group keeps the given order; several follow `arrange`.
+    """
     if len(configs) <= most:
         yield configs
         return

@@ -33,17 +33,17 @@ class StudyOptions(BaseModel):
 
 @dataclass(frozen=True)
 class Argument:
-    """Marks a field that is given by its place; `metavar` names it in the help."""
+    """A mark of a field that is a positional argument; `metavar` names it in the help."""
 
     metavar: str = ""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Marks how a field is given on the command line.
+    """A mark of a field's form on the command line.
 
-    `names` take the place of its own; `metavar` names its value in the help. Where it is a `text`,
-    the field reads that itself. `path` says what a path must be where anything is there.
+    `names` replace its own name; `metavar` names its value in the help. If it is a `text`, the
+    field parses it itself. `path` says what an existing path must be.
     """
 
     names: tuple[str, ...] = ()
@@ -117,16 +117,17 @@ class Study(Generic[O, F]):
     """One question that can be asked of pipelines.
 
     - `name`: that of its command and of its function in Python.
-    - `find`: returns what was found; its docstring is the help of the command. Raises AssayError
-      for what cannot be asked.
-    - `report`: what is said of it.
-    - `preview`: what a dry run says, where one is asked for.
+    - `find`: returns the finding; its docstring is the help of the command. Raises AssayError for
+      invalid options.
+    - `report`: the report of a finding.
+    - `preview`: the output of a dry run, if one is requested.
     - `write`: writes the files of the command.
-    - `log`: sends what was found and its files to MLflow, and returns the id of the run there, or
-      the ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
-    - `describe`: the JSON of the command, but for places.
+    - `log`: sends the finding and its files to MLflow, and returns the id of the run there, or the
+      ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
+    - `describe`: the JSON of the command, without paths.
     - `status`: the exit code of the command.
-    - `titled`: whether its screen begins with the title; else with the verdict, which names all.
+    - `titled`: true if its screen begins with the title; else it begins with the verdict, which
+      names everything.
     """
 
     name: str

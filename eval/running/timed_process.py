@@ -29,8 +29,8 @@ def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) ->
 def find_python(folder: Path) -> tuple[str, dict[str, str]]:
     """Return the interpreter for a checkout, and the environment variables that it needs.
 
-    That of its `.venv`, where it has one, else this one. Where it is a checkout of this project it
-    finds the checkout's own code, else the version that is installed.
+    It is that of its `.venv` if there is one, else this one. If the folder is a checkout of this
+    project, the interpreter finds the checkout's own code, else the version that is installed.
     """
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable

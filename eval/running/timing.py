@@ -1,4 +1,4 @@
-"""Timing several configs in one job, so that what sets them apart is not the weather."""
+"""Timing several configs interleaved in one job, so that machine load affects all alike."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -43,8 +43,8 @@ def find_timing(
 ) -> InterleavedTiming | None:
     """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
-    The same runs have the same timing ever after, as they have the same scores, unless `rerun` has
-    it made again. None where `limits` allow no query.
+    The same runs keep their timing, as they keep their scores, unless `rerun`. It is None if
+    `limits` allow no query.
     """
     with changing(path):
         kept = None if rerun else read_timing(path)
@@ -67,9 +67,9 @@ def find_config_timing(
     resources: Resources,
     rounds: int = ROUNDS,
 ) -> InterleavedTiming | None:
-    """Do as `find_timing` for `configs`, which share what they can of their indexes.
+    """Return the timing of `configs` as `find_timing` does; they share indexes where they can.
 
-    None of them is given what another has found.
+    No config reuses the results of another.
     """
     from assay.retrievers.pipeline.variants import Variants
 
@@ -98,7 +98,7 @@ def time_together(
     progress: Progress,
     rounds: int = ROUNDS,
 ) -> InterleavedTiming:
-    """Time `systems` on the `chosen` queries, (id, text), by turns."""
+    """Time `systems` on the `chosen` queries, (id, text), interleaved."""
     asks_server, allowed = False, list_allowed(collection)
     with ExitStack() as stack:
         contenders = []

@@ -39,7 +39,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Words:
-    """The words of a column, each once as they come first, and by line which of them it is."""
+    """The distinct words of a column in order of appearance, and the index of each line's word."""
 
     known: Sequence[str]
     codes: Codes
@@ -57,7 +57,7 @@ class _Lines:
 
 
 def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
-    """Return the rankings by tag and query in the `text` of `path`, and lines on what is odd.
+    """Return the rankings by tag and query in the `text` of `path`, and notes on oddities.
 
     `ties` is that of `assay.eval.runs.run_files.read_run_file`. Raises AssayError, naming the line,
     where it is no TREC run, or an id stands twice.
@@ -89,7 +89,7 @@ def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, .
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text; ends are those of Unix, Windows and the old Macintosh alone."""
+    """Return the lines of a text; only ends of Unix, Windows and the old Macintosh count."""
     return list(io.StringIO(text, newline=None))
 
 
@@ -109,14 +109,14 @@ def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
 
 
 def _repeats(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Say of each value whether it is the one before it, too."""
+    """Return a mask of the values that equal the one before."""
     return np.append(False, values[1:] == values[:-1])
 
 
 def _read_plain(text: str) -> _Lines | None:
-    """Read a run whose words are all parted by one blank, or all by one tab; None of another.
+    """Read a run whose words are all separated by one blank, or all by one tab; None for others.
 
-    It takes a fraction of the time; whatever may be wrong is left to `_read_each`.
+    It takes a fraction of the time; any fault is left to `_read_each`.
     """
     try:
         import pyarrow as pa

@@ -35,7 +35,7 @@ AT_ONCE = 4_000_000
 def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
     """Return the lower and the upper bound of a measure, {query id: score} each.
 
-    None for one of which no way to find them is known.
+    It is None for a measure without a known way to compute them.
     """
     measure = measures.find(name)
     if not measure.bounds:

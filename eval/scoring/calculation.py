@@ -1,4 +1,4 @@
-"""Scores of joined rankings: what ir-measures computes, and what it cannot.
+"""Scores of joined rankings: those that ir-measures computes, and those that it cannot.
 
 ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`, with one
 gold item a place. Ours is what gdeval computes, which ir-measures hands to a Perl script that knows
@@ -94,8 +94,10 @@ def count_found(stem: str, qrels: Qrels, found: Run) -> ByQuery:
 
 
 def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQuery:
-    """Return the mean of 1 / rank where a reader stops who is satisfied by a hit of grade g with
-    the chance (2^g - 1) / 2^4, as gdeval has it. Raises AssayError for grades above 4.
+    """Return the expected reciprocal rank, as gdeval computes it.
+
+    It is the mean of 1 / rank at which a reader stops, who is satisfied by a hit of grade g with
+    the chance (2^g - 1) / 2^4. Raises AssayError for grades above 4.
     """
     _refuse_grades_above(HIGHEST, "ERR", qrels)
     scores = dict.fromkeys(qrels, 0.0)
@@ -111,7 +113,7 @@ def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQu
 
 
 def exponential_ndcg(name: str, qrels: Qrels, run: Run) -> ByQuery:
-    """Return the nDCG that ir-measures calls `name`, with 2^g - 1 in the place of the grade g.
+    """Return the nDCG that ir-measures calls `name`, with gains of 2^g - 1 for a grade g.
 
     Raises AssayError for grades above 16, whose gains trec_eval has no room for.
     """

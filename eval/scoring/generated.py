@@ -1,4 +1,4 @@
-"""Measures of the answers that a language model gave from what a run returned.
+"""Measures of the answers that a language model gave from a run's hits.
 
 Each is between 0 and 1, and each query has one. Where something answers a query, `answering` gold
 items are those of a grade from which a text answers; where nothing does, every measure is 1 for

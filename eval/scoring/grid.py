@@ -1,4 +1,4 @@
-"""The joined rankings of a run side by side in arrays, for what looks at all queries at once."""
+"""The joined rankings of a run in arrays, for computations on all queries at once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,9 +40,10 @@ class Grid:
     """Joined rankings in arrays, a row a query in the order of `queries`, a column a hit.
 
     Shorter rankings end in columns where all is 0. `lengths` are those of the rankings. `judged`,
-    of shape (queries, hits), says which hits cover a gold item. `found` are row, column and grade
-    of each item that counts, and `gold` row and grade of each relevant one there is. `fitting` is
-    how many first hits of each query fit into each budget of tokens that was asked for.
+    of shape (queries, hits), is the mask of hits that cover a gold item. `found` are row, column
+    and grade of each item that counts, and `gold` row and grade of each relevant one there is.
+    `fitting` has the number of first hits of each query that fit into each requested budget of
+    tokens.
     """
 
     queries: tuple[str, ...]
@@ -151,7 +152,7 @@ class Grid:
 
 
 def lay_out(joined: Joined, gold: Gold) -> Grid:
-    """Return the rankings of the queries of `gold` side by side; of a run's in its order."""
+    """Return the grid of the rankings of the queries of `gold`; those of a run in its order."""
     if isinstance(joined, JoinedRankings):
         gold = {query: gold[query] for query in joined}
         lengths = np.diff(joined.ends)

@@ -1,4 +1,4 @@
-"""All rankings of a run with their judgments joined, most hits as no more than a number."""
+"""All rankings of a run with their judgments joined; most hits are stored as numbers only."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -22,7 +22,7 @@ class NumberLists(Sequence["array[int]"]):
         self.ends = array("q", [0])
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Put a list behind the others."""
+        """Append a list."""
         self.numbers.extend(numbers)
         self.ends.append(len(self.numbers))
 
@@ -149,7 +149,7 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
 def group_judged(
     chunks: Sequence[Chunk], gold: Mapping[str, Sequence[GoldItem]]
 ) -> dict[str, frozenset[int]]:
-    """Return the numbers of the chunks of each document that something is judged of."""
+    """Return the numbers of the chunks of each document that has a judgment."""
     documents = {item.doc_id for items in gold.values() for item in items}
     found: dict[str, list[int]] = {}
     for number, chunk in enumerate(chunks):

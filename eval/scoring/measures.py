@@ -84,7 +84,7 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 
 def check_ranking(names: Iterable[str]) -> list[str]:
-    """As `check_names`, and raise AssayError for a measure of answers, which no run begins with."""
+    """Check names as `check_names` does, and raise AssayError for a measure of answers."""
     shown = check_names(names)
     for name in shown:
         if find(name).of_answers:

@@ -52,7 +52,7 @@ def are_single(groups: Groups) -> bool:
 
 
 def count_effective(groups: Groups) -> float:
-    """Return the number of groups of one size that would weigh as these do: n² / Σ nᵢ².
+    """Return the effective number of groups, of one size and the same weight: n² / Σ nᵢ².
 
     It is at most the number of groups, and near 1 where one of them holds nearly all cases.
     """
@@ -169,13 +169,13 @@ def estimate_grouped_difference(
     groups do.
 
     Args:
-        differences: Those of all cases.
-        groups: The number of the group of each.
+        differences: The differences of all cases.
+        groups: The number of the group of each case.
         largest: The largest size that a difference can have.
-        within: What the interval is cut to.
+        within: The range that the interval is cut to.
         level: The chance that the interval does not hold the mean.
-        share: That of all groups there are: the variance is `1 - share` times that by groups and
-            `share` times that by cases (see `list_independent`).
+        share: The share of these groups among all that exist: the variance is `1 - share` times
+            that by groups and `share` times that by cases (see `list_independent`).
 
     Returns:
         The mean of the differences; the interval holds it.
@@ -297,10 +297,10 @@ def _estimate_binary(plain: Estimate, size: float) -> Estimate:
 
 
 def _find_size(values: Floats, sums: Floats, typical: float, largest: float) -> float:
-    """Return the mean square of what a group with `typical` cases moves by, a case.
+    """Return the mean square of the change per case of a group with `typical` cases.
 
-    It is that of the groups that moved and of one more: its cases move by the `largest` size, and
-    cancel out as the others' do, unless no group moved.
+    It is that of the groups that changed and of one more: its cases change by the `largest` size,
+    and cancel out as the others' do, unless no group changed.
     """
     squares = (sums / typical) ** 2
     moved = int(np.count_nonzero(np.abs(sums) > TIE))

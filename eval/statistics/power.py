@@ -58,7 +58,7 @@ class PowerCurve:
 
 @dataclass(frozen=True, slots=True)
 class DropPower:
-    """The power of the test for drops of one measure, by how they come about."""
+    """The power of the test for drops of one measure, spread and sparse."""
 
     spread: PowerCurve
     sparse: PowerCurve
@@ -148,7 +148,7 @@ def _trace(
 
 
 def _find_shares(changed: Samples, signs: Samples, level: float, minima: Numbers) -> Numbers:
-    """Return by measure in what share of the samples a drop is found.
+    """Return for each measure the share of the samples in which a drop is found.
 
     `changed` has the shape (samples, cases, measures), `signs` (cases, draws).
     """

@@ -52,7 +52,7 @@ class DifferenceBounds:
 
 
 class Ideals:
-    """The ideal DCG of queries by how many texts of each grade are known, at a cutoff.
+    """The ideal DCG of queries, by the number of known texts of each grade, at a cutoff.
 
     `top` is the highest grade that is given.
     """
@@ -66,10 +66,10 @@ class Ideals:
         self._discounts = np.array([discount(rank) for rank in range(1, cutoff + 1)])
 
     def find(self, query: str, more: int = 0) -> Floats:
-        """Return the ideal DCG of grade 1 by level, the grades that are given, rising: of the texts
-        of a query that have at least each, and of as many with up to `more` others.
+        """Return the ideal DCG at grade 1 for each level, the grades that are given, rising.
 
-        Its shape is (levels, more + 1).
+        A level counts the texts of a query that have at least its grade, alone and with 1 to `more`
+        others. The shape is (levels, more + 1).
         """
         grades = [item.grade for item in self._gold[query]]
         known = [sum(grade >= level for grade in grades) for level in self._levels]
@@ -147,9 +147,9 @@ def describe_bounds(measure: str, bounds: Sequence[DifferenceBounds]) -> str:
 
 
 def _bound(change: float, weights: Floats, ideals: Ideals, query: str) -> tuple[float, float]:
-    """Return the lowest and the highest difference that the open pairs of a query can bring.
+    """Return the lowest and the highest difference that the open pairs of a query can cause.
 
-    `weights` are what the DCG of the other run gains on the base's where a pair has grade 1.
+    `weights` are the gains of the other run's DCG over the base's if a pair has grade 1.
     """
     reached = ideals.find(query, len(weights))
     gain = change * float(ideals.steps @ reached[:, 0])
@@ -160,10 +160,10 @@ def _bound(change: float, weights: Floats, ideals: Ideals, query: str) -> tuple[
 
 
 def _raise(gain: float, weights: Floats, ideals: Floats, steps: Floats) -> float:
-    """Return the highest quotient of DCG difference and ideal that open pairs can bring.
+    """Return the highest quotient of DCG difference and ideal that open pairs can cause.
 
-    On each level of grades the pairs of the greatest weights are raised, as many as serve best; the
-    levels are looked at apart, which can only make the bound wider. The quotient is found by
+    On each level of grades the pairs of the greatest weights are raised, in the best number; the
+    levels are treated separately, which can only make the bound wider. The quotient is found by
     Dinkelbach's method (Management Science 1967), as in `assay.eval.scoring.bounds`.
     """
     reached = np.concatenate([[0.0], np.cumsum(np.sort(weights)[::-1])])

@@ -18,7 +18,7 @@ from assay.eval.statistics.estimates import Estimate
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers that a model gave from a run: the mean of each measure, and what they took.
+    """The answers that a model gave from a run: the mean of each measure, and their cost.
 
     `abstained` is the share of queries that got no answer, of those that nothing answers (right)
     and of the others (wrong); None where there are none. `means` are over the queries asked, which
@@ -94,7 +94,7 @@ class Answers:
 
 
 def examine_answers(run: StoredRun) -> Answers | None:
-    """Return the answers given from `run` and what they are worth; None where there are none."""
+    """Return the answers given from `run` and their scores; None if there are none."""
     found = generated_answers.read(run.folder)
     if found is None:
         return None

@@ -13,8 +13,9 @@ from assay.retrievers.base import Chunk
 
 @dataclass(frozen=True, slots=True)
 class OpenPair:
-    """A pair that nobody has judged, and the rank of the first hit of each run that a judgment of
-    it would count for, 0 for none.
+    """A pair that nobody has judged.
+
+    For each run it has the rank of the first hit that a judgment of it would count for, 0 for none.
     """
 
     pair: Pair
@@ -67,7 +68,7 @@ def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], in
 
 
 def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[Candidate]:
-    """Return the passages of one query by place, each once whoever returned it."""
+    """Return the passages of one query by place, each once whichever run returned it."""
     found: dict[tuple[str, int, int], list[RetrievedChunk]] = {}
     for one in retrieved:
         place = (one.chunk.doc_id, *trim(one.chunk.text, one.chunk.start))

@@ -13,7 +13,7 @@ MOST = 6  # runs that the sentence names
 def describe_tokens(
     labels: Sequence[str], means: Sequence[Mapping[str, Estimate]], measure: str = TOKENS
 ) -> str:
-    """Return in words that runs return texts of unequal length; "" where they are about equal.
+    """Return a sentence on runs that return texts of unequal length; "" if about equal.
 
     The means of each run hold `WITHIN` and `measure`, the tokens of the first hits.
     """

@@ -108,7 +108,7 @@ class Summary:
 
     @cached_property
     def shallow(self) -> str:
-        """That measures look further than rankings of one length go; "" where none does."""
+        """A sentence on measures that look deeper than rankings of one length; "" if none does."""
         return describe_shallow(self.run, list(self.scores))
 
     @cached_property
@@ -136,12 +136,12 @@ class Summary:
 
     @property
     def disturbance(self) -> str:
-        """That others worked on the machine while queries were timed; "" where they hardly did."""
+        """A sentence on load by other processes while queries were timed; "" if it was low."""
         return describe_disturbance(self.run.manifest.load, "Run with --rerun")
 
     @property
     def unknown_load(self) -> str:
-        """That the system does not tell who worked meanwhile, and what share was computing."""
+        """A sentence that the load of others is unknown, with the share of computing; else ""."""
         load = self.run.manifest.load
         if load is None or load.others is not None:
             return ""
@@ -216,7 +216,10 @@ def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
 
 
 def describe_shallow(run: StoredRun, names: Sequence[str]) -> str:
-    """Say that legs, or else rankings of one length, end before the deepest measure; else ""."""
+    """Return a sentence if legs, or rankings of one length, end before the deepest measure.
+
+    It is "" otherwise.
+    """
     wanted = min(measures.find_reach(names), run.manifest.collection.documents)
     if legs := (run.manifest.config.get("retriever") or {}).get("legs"):
         longest, what = max(leg["depth"] for leg in legs.values()), "leg hands on"
@@ -238,7 +241,7 @@ def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:
 
 
 def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> str:
-    """Return in words which percentiles, by name, have no upper bound; nothing where all have."""
+    """Return a sentence on percentiles, by name, without an upper bound; "" if all have one."""
     names = [name for name, figure in figures.items() if figure.high is None]
     if not names:
         return ""

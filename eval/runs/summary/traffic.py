@@ -21,8 +21,8 @@ COUNTS = ("frequency", "members", "drawn", "searches", "of")
 class TrafficEstimates:
     """Each measure as the mean over searches, with its interval.
 
-    `searches` is how many searches the judged strata stand for, `share` their part of all of them;
-    `drawn` is the size of the sample of whose queries `judged` are judged.
+    `searches` is the number of searches that the judged strata represent, `share` their share of
+    all searches; `drawn` is the size of the sample, `judged` the number of its judged queries.
     """
 
     measures: Mapping[str, Estimate]

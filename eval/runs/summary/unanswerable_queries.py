@@ -1,9 +1,9 @@
-"""Queries that nothing answers: whether nothing is returned, and which scores tell them apart.
+"""Queries that nothing answers: the share with no hits, and the scores that identify them.
 
-A query is unanswered where no judged text has the grade from which a text answers (see
+A query is unanswered if no judged text has the grade from which a text answers (see
 `assay.eval.collections.card`). Every list of a run has a best score and a margin: that score less
-the mean of the first 20. The higher of two queries' scores should be that of the answered one; how
-often it is so is the area under the ROC curve.
+the mean of the first 20. An answered query should have a higher score than an unanswered one; the
+share of pairs for which it has is the area under the ROC curve.
 """
 
 import math
@@ -26,9 +26,9 @@ Kind = Literal["best", "margin"]
 
 @dataclass(frozen=True)
 class Signal:
-    """A score of one list of each query, in the order of the run; minus infinity of an empty one.
+    """A score of one list of each query, in the order of the run; minus infinity for an empty list.
 
-    There is at least one of either.
+    There is at least one answered and one unanswered query.
     """
 
     step: str

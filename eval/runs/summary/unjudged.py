@@ -30,8 +30,8 @@ from assay.eval.statistics.estimates import Estimate
 class UnjudgedBounds:
     """One measure, as means over the queries of a run.
 
-    `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
-    where none are known (see assay.eval.scoring.bounds).
+    `scored` is the measure itself, `judged` is Judged@k at its cutoff. Bounds are None if there is
+    no known way to compute them (see assay.eval.scoring.bounds).
     """
 
     measure: str

@@ -1,4 +1,4 @@
-"""Queries that found no correct passage: whether the hits were of the right document, at least."""
+"""Queries that found no correct passage, and the share without a hit of the right document."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class WrongDocuments:
     context: str
 
     def describe(self) -> str:
-        """Return it in a sentence, with what may help; "" for too few queries."""
+        """Return the numbers in a sentence, with a possible remedy; "" for too few queries."""
         if self.missed < FEWEST:
             return ""
         share = percent(self.elsewhere / self.missed)
