@@ -309,7 +309,7 @@ def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def redirect_errors(file: IO[bytes]) -> Iterator[None]:
-    """Let what is written to standard error within the block, by C++ too, go to `file`."""
+    """Redirect standard error within the block, that of C++ too, to `file`."""
     before = os.dup(2)
     os.dup2(file.fileno(), 2)
     try:

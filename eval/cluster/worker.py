@@ -92,7 +92,7 @@ class Worker:
                 f"{place.folder} is not there: configs and collections are read by path"
             )
         os.chdir(place.folder)
-        look_here()  # what is sent may be of classes there
+        look_here()  # objects that are sent may be of classes there
         for name in SENT:
             os.environ.pop(name, None)
         os.environ.update(place.variables)

@@ -91,7 +91,7 @@ def _check_content(
         problems.note(place, by)
     known = set().union(*(book.items for book in books.values()))
     for name, row in queries.rows.items():
-        # Where none is judged, that has been told, or why.
+        # If no query is judged, that has been reported, or its cause.
         if known and name not in known:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     if legible:
@@ -223,7 +223,7 @@ def _check_digests(card: Card, place: Path, problems: Problems) -> None:
         try:
             actual = measure_digest(card, name)
         except AssayError as error:
-            if legible:  # else it has been told
+            if legible:  # otherwise it has been reported
                 problems.error(place, 0, f"digests.{name}: {error}")
             continue
         if actual != stated:

@@ -17,7 +17,7 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 BLOCKS = {"sizes", "digests"}
-MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any
+MAY_LACK = {"passages", "by_model"}  # sizes that are written only if there are any
 
 
 def measure_sizes(documents: Iterable[Document], gold: Iterable[Sequence[GoldItem]]) -> Sizes:

@@ -85,10 +85,10 @@ class _RowContext:
 
 
 def summarise(problems: Sequence[Problem]) -> list[str]:
-    """Return a line for each fault: the first three of its places, and how many there are.
+    """Return a line for each fault: the first three of its places, and their number.
 
-    Errors come first, then warnings, then notes; of each what was found first, since it may be the
-    cause of the others.
+    Errors come first, then warnings, then notes, each in the order in which they were found, since
+    the first may be the cause of the others.
     """
     order = get_args(Severity)
     groups: dict[tuple[str, str], list[Problem]] = {}

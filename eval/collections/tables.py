@@ -69,7 +69,7 @@ JUDGMENTS = Columns(
 )
 IDS = ("doc_id", "query_id", "path", "group")
 NUMBERS = ("grade", *PLACES)
-# What stands in a list of judgments, by its length.
+# The values in a list of judgments, by its length.
 TUPLES = {
     2: ("target", "grade"),
     3: ("doc_id", "start", "end"),

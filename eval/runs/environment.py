@@ -88,7 +88,7 @@ def describe_version() -> str:
 
 
 def command() -> list[str]:
-    """Return the command line, or the call of the Python API, that does what is being done."""
+    """Return the command line, or the call of the Python API, that is being carried out."""
     given = _COMMAND.get()
     return ["assay", *sys.argv[1:]] if given is None else list(given)
 

@@ -88,7 +88,7 @@ def measure(
     `allowed` is the filter of documents that a query may find, by its id.
 
     The clock is monotonic and read outside the retriever for the total; times of stages are the
-    retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
+    retriever's own. Throughput is measured separately, with `settings.concurrency` threads.
     """
     timed = retriever.without_query_cache()
 

@@ -25,7 +25,7 @@ def count_tokens(index: IndexReport) -> TokenCounts:
 
 
 def describe_unread(index: IndexReport) -> str:
-    """Say how many chunks are longer than the encoders of a pipeline read; "" where none is."""
+    """Return a sentence on chunks longer than a pipeline's encoders read; "" if there are none."""
     unread = index.facts.get("unread")
     if not unread:
         return ""
@@ -37,7 +37,7 @@ def describe_unread(index: IndexReport) -> str:
 
 
 def describe_cut(cut: Mapping[str, int], searched: int) -> str:
-    """Say which models did not read texts to their end while `searched` queries were answered."""
+    """Return a sentence on models that cut texts during `searched` queries; "" if none did."""
     if not cut:
         return ""
     told = ", ".join(f"{name}: {times:,}" for name, times in cut.items())
@@ -49,7 +49,7 @@ def describe_cut(cut: Mapping[str, int], searched: int) -> str:
 
 
 def describe_order(rising: "RisingScores | None") -> str:
-    """Say that scores contradict the order of hits; "" where none do."""
+    """Return a sentence on scores that contradict the order of hits; "" if none do."""
     if rising is None:
         return ""
     told = describe_rising(rising.queries, rising.searched, rising.first)

@@ -115,7 +115,7 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_twice(path: Path, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON. Raises AssayError where a key stands in it twice."""
+    """Return an object of JSON. Raises AssayError if a key of it is repeated."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

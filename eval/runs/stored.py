@@ -1,10 +1,10 @@
 """Stored runs: one folder each, written as the run goes and complete once `manifest.json` stands.
 
-    manifest.json        what was run, on what, by what code, where, and how long it took
+    manifest.json        the pipeline, collection, code, machine and duration of the run
     config.yaml          the resolved config
     queries.jsonl        the queries, and their gold items with their texts in gold.jsonl
     rankings.jsonl       a line a query: hits, trace, degradation
-    passages.jsonl       every chunk that some stage of some query put out
+    passages.jsonl       every chunk that some stage of some query returned
     placements.jsonl     a line a query: its gold items among all chunks, past the legs' depths
     latency.jsonl        a line a timed query
 

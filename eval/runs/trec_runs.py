@@ -19,7 +19,7 @@ FORMATS = (
     "JSON document: a list of such rows, or {query id: {document id: score, …}, …}"
 )
 COLUMNS = ("query", "q0", "id", "rank", "score", "tag")
-# White space beside blank, tab and line ends: that of ASCII, and other.
+# White space other than blank, tab and line ends: that of ASCII, and other.
 CONTROLS = "\v\f\x1c\x1d\x1e\x1f"
 SPACES = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -96,8 +96,8 @@ def split_lines(text: str) -> list[str]:
 def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
     """Return the lines' orders by group and falling score.
 
-    In the first, equal scores stand by rank, and in the order of lines where that is equal too. In
-    the second, of scores in single precision, they stand by descending id.
+    In the first, equal scores are ordered by rank, and by line if that is equal too. In the second,
+    of scores in single precision, they are ordered by descending id.
     """
     ranked = np.lexsort((lines.ranks, -lines.scores, groups))
     with np.errstate(over="ignore"):

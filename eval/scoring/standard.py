@@ -19,10 +19,11 @@ RUN = {"q1": {"u": 4.0, "b": 3.0, "c": 2.0, "a": 1.0}, "q2": {"y": 1.0}}
 
 
 def parse(name: str) -> Any:
-    """Return ir-measures' measure of a name; None where it has none of the name, or none that is
-    computed with what is installed.
+    """Return ir-measures' measure of a name.
 
-    Raises AssayError for a parameter of a value that its evaluators cannot take: some of them end
+    It is None if ir-measures has no such measure, or none that the installed packages compute.
+
+    Raises AssayError for a value of a parameter that its evaluators do not accept: some of them end
     the process.
     """
     import ir_measures

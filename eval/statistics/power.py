@@ -84,9 +84,9 @@ def foresee_drops(
 
     Args:
         scores: those that can drop, of shape (cases, measures).
-        differences: how they vary without a drop, of the same shape. Each may as well have the
-            other sign, as the test presumes; so what they drop or rise on average does not count.
-        level: what a p-value must reach.
+        differences: their variation without a drop, of the same shape. Each may as well have the
+            other sign, as the test presumes; so their mean does not count.
+        level: the largest p-value of a finding.
         minima: the smallest drop of each measure that counts.
         clusters: the groups that signs are drawn by: these drop, or not, and not single cases. They
             count as if all others of the collection were left to chance, which states no less.

@@ -86,7 +86,7 @@ class Origin:
         converter: AnyConverter | None = None,
         left_out: Sequence[str] = (),
     ) -> "Origin":
-        """Return the origin of what was `read` in a folder; files `left_out` give no documents."""
+        """Return the origin of the files `read` in a folder; those `left_out` give no documents."""
         if read.untouched:
             return cls(folder)
         texts = {item.id: item.converted.text for item in read.documents}

@@ -98,7 +98,7 @@ class _Reader:
         self._highest = highest
         self._min_grade = collection.card.min_grade
         self._judges_spans = collection.card.judges_spans
-        # Where the card names a model for what names nobody, a person must be told.
+        # If judgments that name nobody are a model's by the card, those of a person must say so.
         self._unnamed = PERSON if collection.card.by_model else ""
         self._judged = {query: self._place_all(items) for query, items in collection.gold.items()}
 

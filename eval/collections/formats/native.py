@@ -206,7 +206,7 @@ class NativeSource(Source[NativeCard]):
             return Changes()
         folder = Path(os.path.normpath(self._root / card.originals))
         if not folder.is_dir():
-            return Changes()  # which is told with the documents
+            return Changes()  # which is reported with the documents
         if card.path:
             check_places([folder], self._root, card.path)
             check_values(card.path, card.model_dump(include={"converter"}, exclude_none=True))

@@ -69,8 +69,8 @@ def find_changes(
 ) -> Changes:
     """Compare the files in `folder` with the records `known` of them, and convert changed ones.
 
-    Says how many there are. A file that gives no text is reported. Raises AssayError where a
-    changed file needs what is not installed.
+    Reports their number. A file that gives no text is reported. Raises AssayError if a changed file
+    needs a package that is not installed.
     """
     used = converter or MARKITDOWN
     read = list_formats(used)

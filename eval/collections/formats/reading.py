@@ -89,7 +89,7 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
         yield reach
         reach(size)
     finally:
-        if isinstance(bar, Generator):  # what is left of a bar goes before an error is told
+        if isinstance(bar, Generator):  # a bar is removed before an error is reported
             bar.close()
 
 

@@ -19,7 +19,7 @@ from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import QuoteSpan
 
 LEAST = 0.25  # of the lines: with less of them a document is not proposed
-MARGIN = 8  # characters of context by which one of several equal places is told from the others
+MARGIN = 8  # characters of context that distinguish one of several equal places from the others
 
 
 def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list[Finding]:
@@ -86,8 +86,8 @@ def _find_places(
 ) -> dict[int, list[QuoteSpan]]:
     """Return all places of each anchor's text.
 
-    Of a short text, they are those in its own document, in the two documents to which most texts of
-    that document have moved, and wherever its context is the same.
+    For a short text, they are those in its own document, in the two documents to which most texts
+    of that document have moved, and wherever its context is the same.
     """
     wide = {i: f"{item.prefix}{item.exact}{item.suffix}" for i, item in anchors.items()}
     distinctive = {i for i, item in anchors.items() if is_distinctive(item.exact)}

@@ -56,7 +56,7 @@ class Drift:
         problems.note(row.file, f"{query}a judgment is {row.values[STATUS]} and does not count")
 
     def say(self, name: str, progress: Progress) -> None:
-        """Say in one line how many judgments moved, and how many are left out."""
+        """Report in one line the numbers of judgments that moved and that are left out."""
         moved = {i: self.found[i] for i in (Status.MOVED, Status.ELSEWHERE) if self.found[i]}
         left = {i: n for i, n in self.found.items() if i not in moved}
         parts = []

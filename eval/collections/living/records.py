@@ -71,7 +71,7 @@ class Record:
         self.values = _arrange(rest | values)
 
     def set_aside(self, status: str) -> None:
-        """Say why the judgment does not count from now on."""
+        """Record the reason why the judgment no longer counts."""
         self.values = _arrange(self.values | {STATUS: status})
 
 

@@ -117,7 +117,7 @@ def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> R
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
     indexed = index(retriever, collection)
-    # All that rankings are a function of, beside the code.
+    # Everything that rankings depend on, apart from the code.
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
     packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
     return Ready(indexed, digest(settings, collection.digest, _find_facts(retriever), packages))
