@@ -23,9 +23,10 @@ class RemoteCache:
 
 
 class FetchingCache(Cache):
-    """A cache of this machine that asks `keeper` for what it lacks, and tells it what is new.
+    """A local cache that fetches missing values from `keeper` and sends new values to it.
 
-    With `tells` it tells what is known here, too: what is asked for is what `keeper` lacks.
+    With `tells` it also sends values that are already known here: those asked for are values that
+    `keeper` lacks.
     """
 
     def __init__(self, root: Path, keeper: Any, get: Any, tells: bool = False) -> None:

@@ -1,6 +1,6 @@
-"""A Ray cluster, or Ray on this machine alone: workers that are given batches, and lose only these.
+"""A Ray cluster, or a local Ray: workers that receive batches, and lose only these if they end.
 
-Ray is imported here and in `cluster_worker` alone, where a command is told to use it.
+Ray is imported only here and in `assay.eval.cluster.worker`, if a command is to use it.
 """
 
 import logging
@@ -137,7 +137,7 @@ class Cluster:
         pending[worker.entering] = worker, None
 
     def _retire(self, worker: _Worker, again: deque[_Batch], error: Exception) -> None:
-        """Take back what an ended worker was given."""
+        """Take back the batches that an ended worker was given."""
         self._workers.remove(worker)
         self._unbegun += not worker.ready
         why = tell_end(str(error))
@@ -218,9 +218,9 @@ def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluste
 
 
 def count_workers(nodes: Iterable[Mapping[str, Any]], gpus: float) -> int:
-    """Return how many workers find a place on machines, told as `ray.nodes` does; at least one.
+    """Return the number of workers that fit on the machines listed by `ray.nodes`; at least one.
 
-    Raises AssayError where none finds its GPUs.
+    Raises AssayError if no machine has the GPUs of a worker.
     """
     found = most = 0
     for node in nodes:
@@ -237,7 +237,7 @@ def count_workers(nodes: Iterable[Mapping[str, Any]], gpus: float) -> int:
 
 
 def _describe_local(folder: str) -> dict[str, Any]:
-    """Return how a Ray for this process alone is started, with its files in `folder`."""
+    """Return the arguments that start a Ray for this process alone, with its files in `folder`."""
     return {
         "address": LOCAL,
         "num_cpus": threads(),
@@ -248,7 +248,7 @@ def _describe_local(folder: str) -> dict[str, Any]:
 
 
 def _make_token(folder: str) -> dict[str, str]:
-    """Write a token that who talks to a Ray of one's own must have: others use the machine too."""
+    """Write a token that clients of this private Ray must have: others use the machine too."""
     path = Path(folder) / "token"
     path.touch(0o600)
     path.write_text(secrets.token_hex(32))
@@ -256,7 +256,7 @@ def _make_token(folder: str) -> dict[str, str]:
 
 
 def tell_end(text: str) -> str:
-    """Return of what Ray says of an ended worker the line that tells why."""
+    """Return the line with the reason from Ray's message about an ended worker."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("\t")]
     if place := CREATION.search(lines[0]):  # a traceback follows
         return f"{lines[-1].strip()} (on {place['host']})"
@@ -273,7 +273,7 @@ ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,
 
 
 def check_address(address: str) -> str:
-    """Return an address at which somebody listens. Raises AssayError."""
+    """Return the address if something listens there. Raises AssayError otherwise."""
     if address.startswith("ray://"):
         raise AssayError(
             f"--ray {address}: addresses of Ray's client are not taken; call this on a machine of"
@@ -309,7 +309,7 @@ def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def redirect_errors(file: IO[bytes]) -> Iterator[None]:
-    """Let what is written to standard error within the block, by C++ too, go to `file`."""
+    """Redirect standard error within the block, that of C++ too, to `file`."""
     before = os.dup(2)
     os.dup2(file.fileno(), 2)
     try:

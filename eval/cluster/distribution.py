@@ -47,9 +47,10 @@ class WorkerPool:
         self.resources = replace(resources, pool=self)
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets the workers encode passages; None where a service is asked, from here.
+        """Return a `Spread` that lets workers encode passages; None if a service encodes them.
 
-        A worker whose files or arithmetic are others refuses.
+        A service is called from this machine. A worker whose model files or arithmetic differ
+        refuses.
         """
         served = isinstance(settings, ServedEncoderSettings)
         if served or not isinstance(settings, AnyEncoderSettings):
@@ -67,7 +68,7 @@ class WorkerPool:
     def run(
         self, tasks: Sequence[PointTask], measure: str, reports: Path
     ) -> Iterator[tuple[int, TaskResult]]:
-        """Yield the place of each task with what became of it, as `Runner` does unstored ones."""
+        """Yield the position and the result of each task; no run is stored."""
         configs = [task.config for task in tasks]
         batches = self._prepare(configs)
         calls = (
@@ -83,7 +84,7 @@ class WorkerPool:
             yield from zip(batches[number], done, strict=True)
 
     def _prepare(self, configs: Sequence[RunConfig]) -> list[list[int]]:
-        """Encode what the configs embed, and return their places in batches that share chunks.
+        """Encode the texts of the configs, and return their positions in batches that share chunks.
 
         Workers would each encode the same passages at once.
         """
@@ -99,7 +100,7 @@ class WorkerPool:
             by_encoders = {_name_encoders(configs[i]): configs[i] for i in places}
             with Variants(self.resources) as variants:
                 for name, config in by_encoders.items():
-                    # What is wrong with a config is told when it is run.
+                    # An error in a config is reported when the config is run.
                     with suppress(AssayError), variants.build(config) as retriever:
                         if name:
                             retriever.index(_load(dataset).documents)
@@ -141,7 +142,7 @@ def cut_by_tokens(texts: Sequence[str], most: int | None) -> Iterator[range]:
 
 
 def check(config: RunConfig, resources: Resources) -> None:
-    """Raise AssayError where searching by `config` asks a service that charges.
+    """Raise AssayError if searching with `config` calls a service that charges.
 
     Its budget is kept in a file of one machine.
     """
@@ -161,7 +162,7 @@ def check(config: RunConfig, resources: Resources) -> None:
 
 
 def _list_prices(part: Settings, resources: Resources) -> Iterator[Prices | None]:
-    """Yield the prices of each model that a part of a pipeline asks."""
+    """Yield the prices of each model that a part of a pipeline calls."""
     for value in (part, *(value for _, value in part)):
         if isinstance(value, EncoderChoice | WritingSettings):
             yield value.open(resources).prices
@@ -170,7 +171,7 @@ def _list_prices(part: Settings, resources: Resources) -> Iterator[Prices | None
 
 
 def _name_encoders(config: RunConfig) -> str:
-    """Return what tells apart configs that embed passages by other models; "" where none does."""
+    """Return a digest of the models that embed a config's passages; "" if it embeds none."""
     if not isinstance(config.retriever, PipelineSettings):
         return ""
     pipeline = config.retriever

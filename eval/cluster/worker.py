@@ -1,8 +1,8 @@
-"""What a worker of a cluster does, in a process of its own, on any machine.
+"""The worker of a cluster: it runs in a process of its own, on any machine.
 
 It reads configs' collections by their paths, and its caches lie on its own machine: SQLite keeps a
-log that processes of one machine alone can share. What is missing there is asked of the machine
-that the command was called on, by its key.
+log that only processes of one machine can share. Missing values are requested by key from the
+machine that the command was called on.
 """
 
 import os
@@ -45,7 +45,7 @@ AnyEncoder = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 @dataclass(frozen=True)
 class HostRequirements:
-    """Where a command was called, and what a worker must be like to work for it."""
+    """The place where a command was called, and the requirements that its workers must meet."""
 
     folder: str
     variables: Mapping[str, str]
@@ -59,7 +59,7 @@ class HostRequirements:
 
 @dataclass(frozen=True)
 class EncoderIdentity:
-    """By what passages are encoded; `identity` and `probe` are those of the first machine."""
+    """The encoder of passages; `identity` and `probe` are those of the first machine."""
 
     settings: AnyEncoderSettings
     identity: str
@@ -68,14 +68,14 @@ class EncoderIdentity:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The digest of a collection, and what a retriever tells of itself before it has indexed."""
+    """The digest of a collection, and that of a retriever's metadata before it has indexed."""
 
     collection: str
     facts: str
 
 
 class Worker:
-    """Does batches of one kind or another. Models, collections and indexes stay between these."""
+    """A worker that processes batches; it keeps models, collections and indexes between them."""
 
     def __init__(self) -> None:
         no_telemetry.disable()
@@ -92,7 +92,7 @@ class Worker:
                 f"{place.folder} is not there: configs and collections are read by path"
             )
         os.chdir(place.folder)
-        look_here()  # what is sent may be of classes there
+        look_here()  # objects that are sent may be of classes there
         for name in SENT:
             os.environ.pop(name, None)
         os.environ.update(place.variables)
@@ -116,7 +116,7 @@ class Worker:
         return socket.gethostname()
 
     def encode(self, job: EncoderIdentity, texts: Sequence[str]) -> None:
-        """Keep what an encoder makes of texts in the cache, also in that of the first machine."""
+        """Cache the vectors that an encoder makes of texts, here and on the first machine."""
         if job.identity not in self._encoders:
             encoder = job.settings.build(self._encoding)
             name = encoder.metadata().get("model", type(job.settings).__name__)
@@ -130,12 +130,12 @@ class Worker:
             self._encoders = {job.identity: encoder}
         encoder = self._encoders[job.identity]
         encoder.keep(texts)
-        encoder.recall_seconds(texts)  # so that the first machine is told them
+        encoder.recall_seconds(texts)  # so that they are sent to the first machine
 
     def run(
         self, tasks: Sequence[PointTask], seen: Sequence[Fingerprint], measure: str, reports: Path
     ) -> list[TaskResult]:
-        """Return what became of points, none of which is stored as a run."""
+        """Return the results of points, none of which is stored as a run."""
         for task, wanted in zip(tasks, seen, strict=True):
             self._check(task.config, wanted)
         with environment.as_command(*self._command):
@@ -157,15 +157,15 @@ class Worker:
 
 
 def probe(encoder: AnyEncoder) -> bytes:
-    """Return what an encoder makes of a sentence, which no cache holds."""
+    """Return the bytes of an encoder's vector of a fixed sentence, without a cache."""
     made = encoder.encode_query(PROBE)
     return made.to_bytes() if isinstance(made, SparseVector) else made.tobytes()
 
 
 def describe(config: RunConfig, resources: Resources) -> str:
-    """Return the digest of what a retriever tells of itself before it has indexed.
+    """Return the digest of a retriever's metadata before it has indexed.
 
-    It is empty where there is none: what is wrong with it is told when it is run.
+    It is empty if the retriever cannot be built: the error is reported when it is run.
     """
     try:
         with config.build(resources) as retriever:
@@ -175,7 +175,7 @@ def describe(config: RunConfig, resources: Resources) -> str:
 
 
 def make_worker_class(ray: Any, gpus: float) -> Any:
-    """Return what makes workers of Ray, each on a processor of its own, which stay ended.
+    """Return the Ray class of workers, each on a processor of its own, which are not restarted.
 
     Each has `gpus` GPUs, or a share of one, and sees no others.
     """

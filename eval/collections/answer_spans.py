@@ -8,17 +8,16 @@ from assay.retrievers.base.markdown import is_plain, read_headings
 
 
 def find_answer_end(document: Document, start: int, end: int) -> int | None:
-    """Return as `find_text_end` does of a document; None of plain text, which has no headings."""
+    """Return `find_text_end` of a document; None for plain text, which has no headings."""
     return None if is_plain(document.id) else find_text_end(document.text, start, end)
 
 
 def find_text_end(text: str, start: int, end: int) -> int | None:
-    """Return where the text below a heading ends, if `start` to `end` is that heading alone.
+    """Return the end of the text below a heading, if `start` to `end` is that heading alone.
 
-    That is the text up to the next heading or, where another heading follows at once, the text
-    below that one, if it is still in the section of the first. None where the span holds more than
-    headings, or but words of one (a look-up may mean a name that stands there), and where no text
-    stands below.
+    That is the text up to the next heading or, if another heading follows at once, the text below
+    that one, if it is still in the section of the first. It is None if the span holds more than
+    headings, or only some words of one (a look-up may mean a name in it), or if no text follows.
     """
     headings = read_headings(text)
     first = next((i for i, item in enumerate(headings) if start < item.body), None)
@@ -43,7 +42,7 @@ def find_text_end(text: str, start: int, end: int) -> int | None:
 
 
 def find_unsearched(document: Document) -> int:
-    """Return where the frontmatter of a document ends, 0 where it has none or that is searched."""
+    """Return the end of a document's frontmatter, 0 if it has none or it is searched."""
     if is_plain(document.id) or not document.text.startswith(("---", "\ufeff---")):
         return 0
     about = read_frontmatter(document.text)
@@ -52,12 +51,12 @@ def find_unsearched(document: Document) -> int:
 
 
 def is_unsearched(document: Document, start: int, end: int) -> bool:
-    """Say whether more than half of a span lies in frontmatter that is not searched."""
+    """Return True if more than half of a span lies in frontmatter that is not searched."""
     return 2 * (find_unsearched(document) - start) > end - start
 
 
 def describe_unsearched(documents: Iterable[Document]) -> str:
-    """Return in words whose frontmatter is not searched, "" where none has such."""
+    """Return words on the documents whose frontmatter is not searched, "" if there are none."""
     names = [document.id for document in documents if find_unsearched(document)]
     if not names:
         return ""
@@ -69,7 +68,7 @@ def describe_unsearched(documents: Iterable[Document]) -> str:
 
 
 def describe_frontmatter(documents: Mapping[str, Document]) -> tuple[str, ...]:
-    """Return in words what of the documents' frontmatter is not searched, or is read as text."""
+    """Return notes on frontmatter of the documents that is not searched, or is read as text."""
     broken = [
         f"{name}: {note}"
         for name, document in documents.items()

@@ -139,7 +139,7 @@ class Card(Settings):
 
     @property
     def by_model(self) -> bool:
-        """Whether a language model gave the grades of judgments that name nobody."""
+        """True if a language model gave the grades of judgments that name nobody."""
         return self.judged_by.startswith(MODEL)
 
     @property
@@ -167,7 +167,7 @@ class Card(Settings):
         return ()
 
     def why_unusable(self) -> str:
-        """Return what the format lacks here to be read, "" where nothing."""
+        """Return what is missing here to read the format, "" if nothing."""
         return ""
 
     def list_files(self, path: Path) -> list[Path]:

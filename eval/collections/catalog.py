@@ -19,7 +19,7 @@ from assay.retrievers.store.paths import parse_path
 
 
 def dataset_folders() -> list[Path]:
-    """Return where names are looked up: ./datasets, then what comes with Assay."""
+    """Return the folders in which names are looked up: ./datasets, then Assay's own."""
     folders = (Path("datasets").absolute(), find_shipped("datasets"))
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
@@ -60,7 +60,7 @@ def find_card(name: str) -> Card:
 
 
 def is_collection(folder: Path) -> bool:
-    """Say whether a folder holds a card, or a corpus in BEIR's layout."""
+    """Return True if a folder holds a card, or a corpus in BEIR's layout."""
     return any((folder / name).is_file() for name in (FILE, "corpus.jsonl", "corpus.jsonl.gz"))
 
 

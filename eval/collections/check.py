@@ -1,4 +1,4 @@
-"""Checking a collection: everything that is wrong with it, at once."""
+"""Checking a collection: all of its problems, at once."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,13 +47,13 @@ def check(
 ) -> list[Problem]:
     """Return every problem of the card and of all its data, by file and line.
 
-    `spans` looks for relevant spans that are a heading alone, too, and `judged` for judgments by
-    which something can be measured.
+    With `spans`, relevant spans that are a heading alone are looked for, too; with `judged`, it is
+    a problem if no judgment allows a measurement.
 
-    An error keeps the collection, or a variant of its judgments, from loading, or says that the
-    data is not what the card promises; a warning is something to look at; a note is as it was
-    meant. They come as the data is read, documents first, then queries, then judgments, so that a
-    cause comes before what follows from it.
+    An error keeps the collection, or a variant of its judgments, from loading, or means that the
+    data differs from the card; a warning is something to look at; a note is as it was meant. They
+    come in the order of reading, documents first, then queries, then judgments, so that a cause
+    comes before its effects.
     """
     problems = Problems(strict=False, progress=progress)
     place = card.path or Path(card.name)
@@ -91,7 +91,7 @@ def _check_content(
         problems.note(place, by)
     known = set().union(*(book.items for book in books.values()))
     for name, row in queries.rows.items():
-        # Where none is judged, that has been told, or why.
+        # If no query is judged, that has been reported, or its cause.
         if known and name not in known:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     if legible:
@@ -117,7 +117,7 @@ def _check_permissions(
     books: Mapping[str, GoldBook],
     problems: Problems,
 ) -> None:
-    """Say what metadata is not as the card declares it, and what queries may find no answer."""
+    """Report metadata that differs from the card, and queries that may find no answer."""
     place = card.path or Path(card.name)
     for message, wrong in find_faults(card, documents.values()) if card.fields else ():
         (problems.error if wrong else problems.warn)(place, 0, message)
@@ -148,7 +148,7 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
 def _check_groups(
     card: Card, book: GoldBook, queries: Mapping[str, Query], place: Path, problems: Problems
 ) -> None:
-    """Say as how many independent questions those of the first variant count."""
+    """Report the number of independent questions that those of the first variant count as."""
     gold = {name: tuple(items.values()) for name, items in book.items.items() if name in queries}
     groups = find_groups([queries[name] for name in gold], gold, card.known_copies)
     if shared := describe_groups(groups.values()):
@@ -180,14 +180,14 @@ def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Pr
 
 
 def _can_measure(book: GoldBook, queries: Mapping[str, Query]) -> bool:
-    """Say whether anything is to be found, or all that is judged is meant to have no answer."""
+    """Return True if anything is relevant, or all judged queries are meant to have no answer."""
     relevant = any(item.grade > 0 for items in book.items.values() for item in items.values())
     unanswered = book.items and all(queries[name].type == NO_ANSWER for name in book.items)
     return bool(relevant or unanswered)
 
 
 def _check_judges(card: Card, book: GoldBook, problems: Problems) -> None:
-    """Warn of grades of a model, unless all of them are those that the card tells of."""
+    """Warn of grades by a model, unless all grades are by the model that the card names."""
     judged = [items.values() for items in book.items.values()]
     if card.by_model and all(it.judged_by == card.judged_by for items in judged for it in items):
         return
@@ -223,7 +223,7 @@ def _check_digests(card: Card, place: Path, problems: Problems) -> None:
         try:
             actual = measure_digest(card, name)
         except AssayError as error:
-            if legible:  # else it has been told
+            if legible:  # otherwise it has been reported
                 problems.error(place, 0, f"digests.{name}: {error}")
             continue
         if actual != stated:

@@ -47,8 +47,7 @@ class GoldItem:
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
     the document's id for one of a whole document, `doc_id[start:end]` for one of a span. A grade
     of 0 or less says that the text was judged and is not relevant. A document that the collection
-    lacks has no characters: `end` is 0. `judged_by` is that of Label;
-    who judged makes no other item of it.
+    lacks has no characters: `end` is 0. `judged_by` is that of Label, and is not compared.
     """
 
     query_id: str
@@ -62,12 +61,12 @@ class GoldItem:
 
     @property
     def absent(self) -> bool:
-        """Whether the collection lacks the document, so that nothing can find it."""
+        """True if the collection lacks the document, so that nothing can find it."""
         return self.end == 0
 
     @property
     def by_model(self) -> bool:
-        """Whether a language model gave the grade."""
+        """True if a language model gave the grade."""
         return self.judged_by.startswith(MODEL)
 
 
@@ -93,23 +92,23 @@ class Label:
 
     @property
     def absent(self) -> bool:
-        """Whether the collection lacks the document, so that nothing can find it."""
+        """True if the collection lacks the document, so that nothing can find it."""
         return self.end == 0
 
     @property
     def by_model(self) -> bool:
-        """Whether a language model gave the grade."""
+        """True if a language model gave the grade."""
         return self.judged_by.startswith(MODEL)
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
+    """A collection to run on: `queries` are the judged ones, and `gold` has a key for each.
 
-    The documents of a large collection are on a shelf. What goes through all texts of many shows
-    itself in `progress`.
+    The documents of a large collection are read from its files on access. Work on all texts of a
+    large collection is shown in `progress`.
 
-    `name` is the card's, with `:variant` where the judgments are not the card's first ones.
+    `name` is the card's, with `:variant` if the judgments are not the card's first ones.
     """
 
     name: str
@@ -162,13 +161,12 @@ class Collection:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that decides a score or what it is held to be worth.
+        """The SHA-256, in hex, of everything that decides a score or its weight.
 
-        That is documents, queries with the groups that are declared, gold and options.
-
-        So does which grades are a model's, where the card does not say so of all. Where the data
-        lies, and what the card says about it, does not enter. That of documents that stay in their
-        files is kept, and found by the content of these.
+        That is documents, queries with the groups that are declared, gold and options, and the
+        grades that are a model's, unless the card says that all are. The location of the data and
+        the card's descriptions are left out. For documents that stay in their files the digest is
+        cached, by the content of these files.
         """
         rest = "".join(f"{line}\n" for line in self._encode_rest()).encode()
         files = self.documents.digest_content() if isinstance(self.documents, IdSequence) else ""

@@ -17,7 +17,7 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 BLOCKS = {"sizes", "digests"}
-MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any
+MAY_LACK = {"passages", "by_model"}  # sizes that are written only if there are any
 
 
 def measure_sizes(documents: Iterable[Document], gold: Iterable[Sequence[GoldItem]]) -> Sizes:
@@ -94,8 +94,10 @@ def _entries(text: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
 
 
 def _last_mark(node: yaml.Node) -> int:
-    """Return where `node` ends. The parser puts the end of a block behind the comments and blank
-    lines that follow, so that of its last entry is taken.
+    """Return the index at which `node` ends.
+
+    The parser puts the end of a block after the comments and blank lines that follow, so the end of
+    its last entry is taken.
     """
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return _last_mark(node.value[-1][1])

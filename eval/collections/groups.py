@@ -87,7 +87,7 @@ def share_touched(
 
 
 def count_independent(groups: Iterable[Group]) -> float:
-    """Return as how many independent questions those in groups are foreseen to count.
+    """Return the expected effective number of independent questions in groups.
 
     It follows from the sizes of the groups, with a correlation of .2 within them (Kish 1965,
     Survey Sampling, 5.4).
@@ -98,9 +98,9 @@ def count_independent(groups: Iterable[Group]) -> float:
 
 
 def describe_groups(groups: Iterable[Group]) -> str:
-    """Return in a sentence as how many independent questions those in groups count.
+    """Return a sentence on the effective number of independent questions in groups.
 
-    "" where that is as many as there are (see `count_independent`).
+    It is "" if all questions are independent (see `count_independent`).
     """
     sizes = Counter(groups)
     questions, independent = sizes.total(), count_independent(sizes.elements())

@@ -1,4 +1,4 @@
-"""Sentences about judgments: which a language model made, which no document has."""
+"""Sentences about judgments: those by a language model, and those of absent documents."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from assay.retrievers.base import cut
 def describe_models(
     gold: Iterable[Iterable[GoldItem]], what: str = "judgments used by these measures"
 ) -> str:
-    """Say what share of judgments, given by query, a model made, and which; "" where none did."""
+    """Return a sentence on the share of judgments by a model, and its name; "" if none."""
     judges = Counter(item.judged_by if item.by_model else "" for items in gold for item in items)
     count, total = judges.total() - judges[""], judges.total()
     if not count:
@@ -24,7 +24,7 @@ def describe_models(
 
 
 def describe_absent(gold: Iterable[Iterable[GoldItem]]) -> str:
-    """Say which relevant documents the collection lacks; "" where it has all."""
+    """Return a sentence on relevant documents that the collection lacks; "" if it has all."""
     absent = [item for items in gold for item in items if item.absent and item.grade > 0]
     if not absent:
         return ""

@@ -19,8 +19,8 @@ from assay.retrievers.store.lazy_sequence import ById
 def load(reference: str, progress: Progress = QUIET) -> Collection:
     """Return the collection that `name` or `name:variant` means (see `catalog.find_card`).
 
-    The reading of what is large, and its digest, show themselves. Raises AssayError when there is
-    no such collection, its data is not here, or a line of it is broken.
+    The reading of large data, and of its digest, is shown. Raises AssayError when there is no such
+    collection, its data is not here, or a line of it is broken.
     """
     return load_card(*find(reference), progress)
 
@@ -80,7 +80,7 @@ def _name(card: Card, variant: str) -> str:
 
 
 def list_documents(documents: Mapping[str, Document]) -> Sequence[Document]:
-    """Return what a source read, in its order; what is on a shelf stays there."""
+    """Return the documents of a source in its order; those that are read on access stay so."""
     return documents.shelf if isinstance(documents, ById) else tuple(documents.values())
 
 

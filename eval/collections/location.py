@@ -1,4 +1,4 @@
-"""Where the data of a collection lies on this machine."""
+"""The location of a collection's data on this machine."""
 
 import os
 import re
@@ -19,9 +19,8 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def find_data(card: Card) -> Path:
     """Return the folder that holds the files of `card`.
 
-    Where that is, and whether it may be, is settled once a card. Raises AssayError when a variable
-    is not set, the folder is missing, or the card names what lies elsewhere (see
-    `assay.retrievers.settings.trust`).
+    The folder is found and checked once per card. Raises AssayError when a variable is not set, the
+    folder is missing, or the card names a path outside it (see `assay.retrievers.settings.trust`).
     """
     if card._data is None:
         root = _find_folder(card)
@@ -111,7 +110,7 @@ def _expand(card: Card, variable: re.Match[str]) -> str:
 
 
 def _elsewhere(card: Card) -> str:
-    """Return what else gives the same set, as the end of a message; "" where nothing does."""
+    """Return another source of the same set, as the end of a message; "" if there is none."""
     return f"; or take {card.irds}, which ir_datasets downloads (extra irds)" if card.irds else ""
 
 

@@ -1,4 +1,4 @@
-"""What a query may find: what its filter lets through, of what its principal may read."""
+"""The documents that a query may find: those its principal may read and its filter accepts."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ from assay.retrievers.settings.filters import Filter, read_filter
 
 
 def find_allowed(card: Card, query: Query) -> Filter | None:
-    """Return what a document must meet to be found for `query`; None where all may be.
+    """Return the filter of documents that `query` may find; None if it may find all.
 
     Raises AssayError for a filter that does not fit the fields of the card, or a principal that it
     does not name.
@@ -24,7 +24,7 @@ def find_allowed(card: Card, query: Query) -> Filter | None:
 
 
 def find_readable(card: Card, principal: str) -> Filter | None:
-    """Return what a document must meet for `principal` to read it; None where nobody is named.
+    """Return the filter of documents that `principal` may read; None if nobody is named.
 
     Raises AssayError for one that the card does not name.
     """
@@ -38,7 +38,7 @@ def find_readable(card: Card, principal: str) -> Filter | None:
 
 
 def list_allowed(collection: Collection) -> dict[str, Filter]:
-    """Return what each query may find, by its id; all may be found for those that are missing."""
+    """Return the filters of queries by id; a query without one may find all documents."""
     found = ((query.id, find_allowed(collection.card, query)) for query in collection.queries)
     return {id_: allowed for id_, allowed in found if allowed is not None}
 
@@ -61,7 +61,7 @@ def keep_allowed(
 
 
 def find_faults(card: Card, documents: Iterable[Document]) -> Iterable[tuple[str, bool]]:
-    """Yield what of the documents' metadata is not as the card says; whether it is an error."""
+    """Yield each fault of the documents' metadata against the card, and True if it is an error."""
     unread = []
     for document in documents:
         if misfit := find_misfit(document.metadata, card.fields):

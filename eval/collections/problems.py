@@ -1,4 +1,4 @@
-"""What is wrong with a collection's files, and where its readers report it."""
+"""Problems of a collection's files, and the object to which its readers report them."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong at `line` of `file`, counted from 1; 0 when the whole file is meant."""
+    """A problem at `line` of `file`, counted from 1; 0 when the whole file is meant."""
 
     file: str
     line: int
@@ -30,7 +30,7 @@ class Problem:
 
 
 class Problems:
-    """Where readers report what is wrong, and to `progress` how far they are.
+    """The problems that readers report; they report how far they are to `progress`.
 
     When `strict`, the first error is raised as AssayError and warnings are dropped: that is
     loading. Otherwise everything is kept in `found`: that is checking.
@@ -43,22 +43,22 @@ class Problems:
 
     @property
     def broken(self) -> bool:
-        """Whether an error has been reported."""
+        """True if an error has been reported."""
         return any(problem.severity == "error" for problem in self.found)
 
     def error(self, file: Path, line: int, message: str) -> None:
-        """Report what makes the collection unusable."""
+        """Report a problem that makes the collection unusable."""
         if self.strict:
             raise AssayError(f"{place(cut(str(file), MOST), line)}: {cut(message, MOST)}")
         self.found.append(Problem(cut(str(file), MOST), line, "error", cut(message, MOST)))
 
     def warn(self, file: Path, line: int, message: str) -> None:
-        """Report what is doubtful and does not stop loading."""
+        """Report a doubtful point that does not stop loading."""
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), line, "warning", cut(message, MOST)))
 
     def note(self, file: Path, message: str) -> None:
-        """Report what is as it was meant, and a reader of figures should know."""
+        """Report a fact that is as it was meant, and that a reader of figures should know."""
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), 0, "note", cut(message, MOST)))
 
@@ -85,10 +85,10 @@ class _RowContext:
 
 
 def summarise(problems: Sequence[Problem]) -> list[str]:
-    """Return a line for each fault: the first three of its places, and how many there are.
+    """Return a line for each fault: the first three of its places, and their number.
 
-    Errors come first, then warnings, then notes; of each what was found first, since it may be the
-    cause of the others.
+    Errors come first, then warnings, then notes, each in the order in which they were found, since
+    the first may be the cause of the others.
     """
     order = get_args(Severity)
     groups: dict[tuple[str, str], list[Problem]] = {}

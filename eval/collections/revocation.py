@@ -1,4 +1,4 @@
-"""What a principal may read today, of a collection that was searched before."""
+"""The present read permissions of principals, for a collection that was searched before."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from assay.retrievers.base import AssayError, Document
 
 
 class TodaysReaders:
-    """Who may read which document of a collection, by its card and its files as they are now.
+    """The read permissions of a collection's documents, by its card and files as they are now.
 
-    Raises AssayError where the collection is not here.
+    Raises AssayError if the collection is not here.
     """
 
     def __init__(self, reference: str) -> None:
@@ -23,7 +23,7 @@ class TodaysReaders:
         ).documents()
 
     def may_read(self, principal: str, doc_id: str) -> bool:
-        """Return whether a principal may read a document; not what is gone, nor who is."""
+        """Return True if a principal may read a document; False if either no longer exists."""
         document = self._documents.get(doc_id)
         if document is None or principal not in self._card.principals:
             return False
@@ -32,7 +32,7 @@ class TodaysReaders:
 
 
 def open_readers(reference: str) -> TodaysReaders | None:
-    """Return who may read what of a collection; None where it is not here."""
+    """Return the read permissions of a collection; None if it is not here."""
     try:
         return TodaysReaders(reference)
     except AssayError:

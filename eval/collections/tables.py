@@ -1,4 +1,4 @@
-"""Tables that are here in Python, mappings, rows or DataFrames, as rows of named values."""
+"""Tables given as Python objects (mappings, rows or DataFrames), as rows of named values."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ Table = Mapping[Any, Any] | Iterable[Any]  # a DataFrame is the latter
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the values of a table's rows may be called, and which of them every row must have."""
+    """The columns of a table: the names that each value may have, and the required values."""
 
     table: str
     names: Mapping[str, Sequence[str]]
@@ -69,7 +69,7 @@ JUDGMENTS = Columns(
 )
 IDS = ("doc_id", "query_id", "path", "group")
 NUMBERS = ("grade", *PLACES)
-# What stands in a list of judgments, by its length.
+# The values in a list of judgments, by its length.
 TUPLES = {
     2: ("target", "grade"),
     3: ("doc_id", "start", "end"),

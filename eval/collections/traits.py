@@ -1,4 +1,4 @@
-"""Stated features of a collection by which pipelines fare unlike: its questions and documents."""
+"""Traits of a collection that affect pipelines differently: of its questions and documents."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,7 +79,7 @@ def find_collection_overlaps(collection: Collection) -> dict[str, float]:
 
 
 def describe_overlap(overlaps: Mapping[str, float]) -> str:
-    """Return in a sentence how many of its words a question shares with its answer; "" for none."""
+    """Return a sentence on the share of words that questions have from their answers, or ""."""
     if not overlaps:
         return ""
     return (

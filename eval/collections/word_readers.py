@@ -24,9 +24,9 @@ class WordReaders:
                     self._groups[word].update(groups)
 
     def hides(self, text: str, groups: Iterable[Any], said: Container[str]) -> bool:
-        """Return whether `text` has a word that is in documents, but in none that `groups` read.
+        """Return True if `text` has a word that is in documents, but in none that `groups` read.
 
-        Words that were `said` by who asks are no news.
+        Words that the asking person has `said` do not count.
         """
         held = frozenset(groups)
         return any(

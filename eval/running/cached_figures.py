@@ -1,4 +1,4 @@
-"""What a parent command shows of a run: computed once, then found again without reading the run."""
+"""Figures of a run that a parent command shows: computed once, then read from the cache."""
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ from assay.retrievers.store.digest import digest
 
 @dataclass(frozen=True)
 class PointFigures:
-    """The figures of a run, and what MLflow is told of it."""
+    """The figures of a run, and its record for MLflow."""
 
     figures: Figures
     record: Record
 
 
 class FiguresCache:
-    """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
+    """A cache of the figures of runs in the measures `names`, which `score` computes if missing.
 
-    Nothing is kept where a measure is somebody's own, whose code may change unseen. `validated` are
-    chunks known to be so, which the retrievers may share.
+    Nothing is cached if a measure is a user's own, whose code may change unnoticed. `validated` are
+    chunks known to be valid, which the retrievers may share.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class FiguresCache:
         self._kept_in = cache if all(isinstance(find(name), LISTED) for name in names) else None
 
     def show(self, folder: Path) -> PointFigures:
-        """Return what is shown of the stored run in `folder`."""
+        """Return the figures of the stored run in `folder`."""
         shown = self._find(of_stored(folder), lambda: _show(summarise(load(folder), self._names)))
         return replace(shown, record=replace(shown.record, folder=folder))
 
     def keep(self, summary: Summary) -> PointFigures:
-        """Return what is shown of a stored run that was summarised in these measures."""
+        """Return the figures of a stored run that was summarised in these measures."""
         return self._find(of_stored(summary.run.folder), lambda: _show(summary))
 
     def score(
@@ -68,7 +68,7 @@ class FiguresCache:
         reports: Path,
         provenance: Mapping[str, Any],
     ) -> PointFigures:
-        """Return what is shown of a run, stored in `reports` or not; it is kept by its identity."""
+        """Return the figures of a run, stored in `reports` or not; cached by its identity."""
         ready = make_ready(plan, retriever, collection)
         if stored := find_finished(ready, retriever, reports):
             return self.show(stored)
@@ -93,7 +93,7 @@ class FiguresCache:
         queries: Sequence[Query],
         measure: str,
     ) -> dict[str, float]:
-        """Return the scores of some queries by id, of a run that is not made; they are kept apart.
+        """Return the scores of some queries by id, without making a run; they have their own cache.
 
         Raises AssayError as `score_queries` does.
         """
@@ -120,7 +120,7 @@ class FiguresCache:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let Python look for no circles of garbage in the block, which makes objects without them."""
+    """Disable cyclic garbage collection in the block, which makes objects without cycles."""
     before = gc.isenabled()
     gc.disable()
     try:

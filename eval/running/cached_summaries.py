@@ -1,4 +1,4 @@
-"""Figures of stored runs, computed once: found again by all that they are computed from."""
+"""Figures of stored runs, computed once and cached by everything that they depend on."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from assay.eval.statistics.estimates import Estimate
 
 @dataclass(frozen=True)
 class CachedSummary(Summary):
-    """A summary of which what takes long is kept."""
+    """A summary whose slow parts are cached."""
 
     kept: Memo
 
@@ -70,7 +70,7 @@ class CachedSummary(Summary):
 
 
 def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = None) -> Summary:
-    """As `assay.eval.runs.summary.summary.summarise`, of a run as its folder holds it.
+    """Summarise a stored run as `assay.eval.runs.summary.summary.summarise` does, with a cache.
 
     `memo` is that of the run, if it is known already.
     """
@@ -80,14 +80,14 @@ def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = N
 
 
 def open_memo(run: StoredRun) -> Memo:
-    """Return what is kept of a run, as its folder holds it, by its files and its queries."""
+    """Return the memo of a stored run, keyed by its files and its queries."""
     return Memo(of_stored(run.folder, run.queries), open_cache())
 
 
 def _find_scores(run: StoredRun, names: Sequence[str], memo: Memo) -> Scores:
     """Return {measure: {query id: score}}, as `assay.eval.runs.generated_answers.score` does.
 
-    Those of a measure that is somebody's own, whose code may change unseen, are not kept.
+    Those of a measure that is a user's own, whose code may change unnoticed, are not cached.
     """
     wanted = list(dict.fromkeys(find(name).name for name in names))
     ours = {name: f"scores in {name}" for name in wanted if _is_ours(name)}
@@ -113,7 +113,7 @@ def _encode(scores: ByQuery, run: StoredRun) -> bytes:
 
 @dataclass(frozen=True)
 class _Statuses:
-    """An attribution without its gold items, of which those of each query stand in their order."""
+    """An attribution without its gold items; the statuses of each query are in their order."""
 
     k: int
     steps: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Whatever answers queries, be it a config, an object or rankings, with what it is judged on."""
+"""Experiments: a config, an object or rankings that answer queries, with a collection."""
 
 import json
 import re
@@ -54,12 +54,12 @@ UNRANKED = (
 
 
 class SystemTypeError(AssayError, TypeError):
-    """Something is given to be run that is none of what can be."""
+    """An object that cannot be run was given to be run."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run. `build` gives the retriever, not yet indexed; `command` tells of it."""
+    """A run to be made: `build` returns the retriever, not yet indexed; `command` is recorded."""
 
     plan: RunSpec
     collection: Collection
@@ -76,8 +76,7 @@ def make_experiment(
     progress: Progress,
     rerun: bool = False,
 ) -> Experiment:
-    """Return the experiment that judges `what` on `collection`; `assay.eval.api.run` says what both
-    are.
+    """Return the experiment that judges `what` on `collection`, both as in `assay.eval.api.run`.
 
     `options` are the keys of a config that a function, an object and rankings have too: `name`,
     `depth`, `limit`, `measures`; those that are None are not given. Raises AssayError.
@@ -109,7 +108,7 @@ def make_experiment(
 def run_experiment(experiment: Experiment, progress: Progress, *, tracked: bool) -> StoredRun:
     """Make the run of an experiment, or find it, with its exports and its report.
 
-    It is logged to MLflow where that is wanted.
+    It is logged to MLflow if it is `tracked`.
     """
     with environment.as_command(*experiment.command):
         run = find_run(experiment, progress)
@@ -147,13 +146,13 @@ def find_collection(given: Any, progress: Progress) -> Collection:
 
 
 def names_system(reference: str | Path) -> bool:
-    """Say whether `reference` is a config or a run file; any other names a stored run."""
+    """Return True if `reference` is a config or a run file; any other names a stored run."""
     return is_config(str(reference)) or parse_path(reference, "run").is_file()
 
 
 @dataclass(frozen=True)
 class _Source:
-    """The values of a config, not yet checked, and what they are called in messages."""
+    """The values of a config, not yet checked, and their name in messages."""
 
     values: dict[str, Any]
     name: str
@@ -183,7 +182,7 @@ def _read_source(what: Any) -> _Source | None:
 
 
 def _is_config(what: Mapping[Any, Any]) -> bool:
-    """Say whether a mapping is a config: rankings have neither its keys nor single values."""
+    """Return True if a mapping is a config: rankings have neither its keys nor single values."""
     singles = (value for value in what.values() if isinstance(value, str | int | float))
     return "base" in what or "retriever" in what or next(singles, None) is not None
 
@@ -191,7 +190,7 @@ def _is_config(what: Mapping[Any, Any]) -> bool:
 def _judge_object(
     what: Any, collection: Any, given: Mapping[str, Any], rerun: bool, progress: Progress
 ) -> Experiment:
-    """Return the experiment for what is no config."""
+    """Return the experiment for an object that is no config."""
     dataset = given.get("dataset") or default_dataset()
     judged = find_collection(collection or dataset, progress)
     for key in ("depth", "limit"):
@@ -234,7 +233,7 @@ def _judge_object(
 def _make_retriever(
     what: Any, collection: Collection, limit: int | None, progress: Progress
 ) -> tuple[Retriever, str, str]:
-    """Return the retriever that an object is, of which kind it is, and what it is called."""
+    """Return the retriever of an object, its kind, and its name."""
     if isinstance(what, Retriever):
         return ObjectRetriever(what), "object", type(what).__name__
     if isinstance(what, type):

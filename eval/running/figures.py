@@ -14,7 +14,7 @@ COST = "p95"  # of latency
 
 @dataclass(frozen=True)
 class Figures:
-    """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms.
+    """The figures of a run in a sweep: means and scores by measure, latency percentiles in ms.
 
     `run` is its id, "" where none is stored.
     """
@@ -50,7 +50,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class PointResult:
-    """One combination on one collection: the figures of its run, or why there is none."""
+    """One combination on one collection: the figures of its run, or the reason for its failure."""
 
     settings: Point
     collection: str

@@ -25,11 +25,11 @@ def import_runs(
 ) -> Iterator[RunOutcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
 
-    Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
-    query, and `progress` is told where there are more. `missing` is what becomes of queries
-    without a ranking (see `assay.eval.runs.execution.replay.cover`), `ties` by what hits of equal
-    scores stand (see `assay.eval.runs.run_files.read_run_file`). Where all that is read is as
-    it was before, and the runs stand, nothing is read again; `rerun` makes new ones.
+    Runs are called `name`; with several systems the system's name follows it. They keep `depth`
+    hits a query, and `progress` reports it if there are more. `missing` is the treatment of queries
+    without a ranking (see `assay.eval.runs.execution.replay.cover`), `ties` the order of hits with
+    equal scores (see `assay.eval.runs.run_files.read_run_file`). If nothing that is read has
+    changed and the runs are stored, nothing is read again; `rerun` makes new ones.
     Raises AssayError.
     """
     runs = read_run_file(file, ties)
@@ -56,6 +56,6 @@ def import_runs(
 
 
 def _label(name: str | None, system: str, several: bool) -> str:
-    """Return what a run is called, in characters that a folder's name may have."""
+    """Return the name of a run, in characters that a folder's name may have."""
     label = "-".join(part for part in (name, system if several or not name else "") if part)
     return "".join(char if char.isalnum() or char in "._-" else "_" for char in label)

@@ -1,4 +1,4 @@
-"""The order in which configs are run, so that what they share is made once and soon let go."""
+"""The order in which configs are run, so that shared parts are made once and released early."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from assay.retrievers.store.digest import digest
 
 
 def name_shared(config: RunConfig) -> tuple[str, str]:
-    """Return what tells configs apart that share no chunks."""
+    """Return a key of a config's chunks: its dataset and its settings of documents."""
     documents: Mapping[str, Any] = config.documents.model_dump(mode="json")
     return config.dataset, json.dumps(documents, sort_keys=True)
 
@@ -34,7 +34,7 @@ def arrange(configs: Sequence[RunConfig]) -> list[list[int]]:
 def take_in_order(
     configs: Sequence[RunConfig], resources: Resources
 ) -> Iterator[tuple[int, Variants]]:
-    """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
+    """Yield the position of each config, ordered by `arrange`, with its retriever's builder."""
     code = digest(REVISION, environment.packages())
     for places in arrange(configs):
         with Variants(resources, [configs[i] for i in places], code=code) as variants:
@@ -53,7 +53,7 @@ def _put_legs_together(configs: Sequence[RunConfig], places: Sequence[int]) -> l
 
 
 def _name_legs(config: RunConfig) -> dict[str, str]:
-    """Return what tells apart legs that share no index, by the legs' names."""
+    """Return a key of each leg's index, by the leg's name."""
     retriever = config.retriever
     if not isinstance(retriever, PipelineSettings):
         return {}

@@ -1,4 +1,4 @@
-"""Scores of many runs over the same queries, of which each pattern of finds is scored once."""
+"""Scores of many runs over the same queries; each pattern of relevant hits is scored once."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -15,10 +15,10 @@ Pattern = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 class PointScores:
-    """Scores runs in the measures `names`, as `generated_answers.score` does, and to the bit.
+    """A scorer of runs in the measures `names`, identical to `generated_answers.score`.
 
-    The runs are of one collection. Measures that look at so many hits see where these find gold and
-    nothing else, which is alike in most points of a sweep; but for measures that count tokens.
+    The runs are of one collection. Except for measures that count tokens, a measure with a cutoff
+    depends only on where the hits above it find gold, which is alike in most points of a sweep.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ class PointScores:
         return {name: scores[name] for name in (measures.find(name).name for name in self._names)}
 
     def _take(self, hits: Sequence[Hit], prescribed: Set[str]) -> list[RetrievedChunk]:
-        """Return as many of the first hits as any of the measures looks at."""
+        """Return the first hits that any of the measures looks at."""
         taken: list[RetrievedChunk] = []
         tokens = 0
         for hit in hits:

@@ -1,8 +1,8 @@
-"""Where a command writes a config that it found: nothing that is there is replaced silently.
+"""Files of configs that a command found: an existing file is never replaced silently.
 
-The first line of such a config names the command and the date, and holds two digests: of what was
-asked, and of the lines below it. By these a later command tells an older answer to the same
-question, unchanged since, from any other file.
+The first line of such a file names the command and the date, and holds two digests: of the
+question, and of the lines below it. From these a later command recognises an earlier answer to the
+same question that has not been changed since.
 """
 
 import re
@@ -39,9 +39,9 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What stands at `path`: `asked` is the question that it answers, "" where that is not known.
+    """The file at `path`: `asked` is the digest of its question, "" if that is not known.
 
-    That is so of a file that no command made, and of one that was changed since.
+    It is not known for a file that no command made, or that was changed since.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Earlier:
 
 
 def read_earlier(path: Path, beside: tuple[str, ...] = ()) -> Earlier | None:
-    """Return what stands at `path`, or at a file of its name with a suffix of those `beside`."""
+    """Return the file at `path`, or one with its name and another of the given suffixes."""
     if not path.exists():
         others = (path.with_suffix(suffix) for suffix in beside)
         found = next((other for other in others if other.exists()), None)
@@ -72,7 +72,7 @@ def read_earlier(path: Path, beside: tuple[str, ...] = ()) -> Earlier | None:
 
 
 def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
-    """Raise AssayError where `path`, which the user named, holds anything but an older answer."""
+    """Raise AssayError if `path`, which the user named, holds anything but an earlier answer."""
     earlier = read_earlier(path, beside)
     if earlier and earlier.asked != asked[:16]:
         raise AssayError(f"--output: {earlier.what}; --force replaces it, or give another name")
@@ -81,11 +81,11 @@ def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
 def write_result(
     path: Path, result: StoredResult, beside: tuple[str, ...] = (), *, named: bool, force: bool
 ) -> tuple[Path, str]:
-    """Write `result` to `path`; return where it lies, and what is to be said of it, "" for nothing.
+    """Write `result` to `path`; return the path of the file, and a note on it, "" for none.
 
-    An older answer to the same question is replaced, and with `force` whatever there is. Else a
-    path that the user `named` is refused, as by `check_place`; of another the file gets a number.
-    One process at a time finds its place and writes.
+    An earlier answer to the same question is replaced, and with `force` any file. Otherwise a path
+    that the user `named` is refused, as by `check_place`; another path gets a number. One process
+    at a time finds its path and writes.
     """
     with changing(path):
         if named and not force:
@@ -97,7 +97,7 @@ def write_result(
 
 
 def _find_place(path: Path, result: StoredResult, force: bool) -> tuple[Path, str, bool]:
-    """Return where a result goes, what is said of it, and whether it is there already."""
+    """Return the path of a result, a note on it, and True if it is there already."""
     kept = ""
     for number in count(1):
         place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")

@@ -51,7 +51,7 @@ def make_run(
 
 
 def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:
-    """Return what is to be run by `settings`."""
+    """Return the spec of the run of `settings`."""
     return RunSpec(
         name=settings.name,
         config=settings.model_dump(mode="json"),
@@ -65,9 +65,9 @@ def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:
 def write_report(
     run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False
 ) -> tuple[Summary, Path]:
-    """As `export_summary`, and write the report too; return its page with the summary.
+    """Export the summary of a run and write its report; return the summary and the page.
 
-    What stands there already as it would be written is left, unless `rerun`.
+    Files that already have the content that would be written are left, unless `rerun`.
     """
     named, memo = _name_measures(run, measures), open_memo(run)
     path = run.folder / page.PAGE
@@ -82,8 +82,8 @@ def write_report(
 def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False) -> Summary:
     """Compute all figures of a run, and write the exports that go with them.
 
-    Without `measures` they are those that the run's config names. Exports that stand there already
-    as they would be written are left, unless `rerun`.
+    Without `measures` they are those that the run's config names. Exports that already have the
+    content that would be written are left, unless `rerun`.
     """
     named, memo = _name_measures(run, measures), open_memo(run)
     summary = summarise_cached(run, named, memo)
@@ -92,7 +92,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool 
 
 
 def _export(summary: Summary, memo: Memo, measures: Sequence[str], rerun: bool) -> None:
-    """Write the exports of a run, unless they stand there as they would be written."""
+    """Write the exports of a run, unless they already have the content that would be written."""
     folder = summary.run.folder
     if rerun or not is_written(memo, folder, measures, exports.FILES):
         exports.export(summary)
@@ -104,7 +104,7 @@ def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
 
 
 def track(summary: Summary, progress: Progress) -> str | None:
-    """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
+    """Log to MLflow and return the id of the MLflow run; report it if tracking fails."""
     run = summary.run
     kept = f"the run is kept in {run.folder}: send it later with `assay log {run.manifest.id}`"
     return tracking.attempt(lambda: tracking.log_once(summary), kept, progress)

@@ -1,12 +1,12 @@
-"""What was computed of a run before, found again by all that it is computed from.
+"""Cached results of computations on a run, keyed by everything that they are computed from.
 
-A run is known by one of two subjects, the earlier the less is known of it:
+A run has one of two subjects; the first can be known before the run is made:
 
-- `of_ranking`: what its rankings are a function of; the run need not be stored.
+- `of_ranking`: everything that its rankings depend on; the run need not be stored.
 - `of_stored`: the files of a stored run.
 
-Under a subject things are kept by name. Any other subject, name, package or revision is another
-key, so what is found is what would be computed.
+Values are kept by name under a subject. A different subject, name, package or revision gives a
+different key, so a value that is found is the one that would be computed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,13 +35,13 @@ OUTPUTS = (*exports.FILES, MARKDOWN, PAGE)
 
 @dataclass(frozen=True)
 class Memo:
-    """What is kept of one run, whose subject is `of`; nothing where there is no cache."""
+    """The cached values of one run, whose subject is `of`; it is empty without a cache."""
 
     of: str
     cache: Cache | None
 
     def recall(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Return what is kept by those of `names` that it has."""
+        """Return the cached values of those `names` that have one."""
         keys = {_name_key(self.of, name): name for name in names}
         found = self.cache.get_many(KIND, keys) if self.cache else {}
         return {keys[key]: value for key, value in found.items()}
@@ -61,9 +61,9 @@ class Memo:
         make: Callable[[], T],
         keeps: Callable[[T], bool] = lambda _: True,
     ) -> T:
-        """Return what is kept by a name, a value of the type `kind`, or make it.
+        """Return the cached value of a name, of the type `kind`, or make it.
 
-        What is made is kept where it `keeps`.
+        A value that is made is cached if `keeps(value)`.
         """
         if kept := self.recall([name]):
             return cast(T, _adapt(kind).validate_json(kept[name]))
@@ -79,14 +79,14 @@ class Memo:
 
 
 def of_ranking(ready: Ready) -> str:
-    """Return the digest of all that the rankings of a run are a function of."""
+    """Return the digest of everything that the rankings of a run depend on."""
     return digest(ready.subject, RANKING_REVISION)
 
 
 def of_stored(folder: Path, queries: Iterable[str] | None = None) -> str:
-    """Return the digest of a stored run: its files, but for what is made of them.
+    """Return the digest of a stored run: of its files, without those that are made of them.
 
-    And of `queries`, where it was taken with these alone.
+    It covers `queries` too, if the run was taken with these alone.
     """
     left_out = {LOGGED, *OUTPUTS}
     paths = sorted(path for path in folder.iterdir() if path.name not in left_out)
@@ -102,7 +102,7 @@ def open_cache() -> Cache | None:
 
 
 def is_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Say whether `outputs` in the folder of a stored run are whole, and what would be written."""
+    """Return True if `outputs` in a stored run's folder are whole and equal a new rendering."""
     try:
         names = _name_outputs(folder, measures, outputs)
     except FileNotFoundError:
@@ -111,7 +111,7 @@ def is_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Seque
 
 
 def note_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> None:
-    """Keep that `outputs`, as they stand, were written of a stored run by this code."""
+    """Record that this code wrote `outputs` of a stored run with their present content."""
     memo.keep(dict.fromkeys(_name_outputs(folder, measures, outputs), b"written"))
 
 
@@ -126,7 +126,7 @@ def _name_key(of: str, name: str) -> str:
 
 @cache
 def _name_code() -> str:
-    """Return a digest of what computes the figures of runs."""
+    """Return a digest of the code and packages that compute the figures of runs."""
     return digest(REVISION, environment.packages())
 
 

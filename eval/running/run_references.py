@@ -1,4 +1,4 @@
-"""What a command line means by a run: a config, a stored run, or a run of MLflow."""
+"""References to runs on a command line: a config, a stored run, or a run of MLflow."""
 
 import json
 import re
@@ -17,11 +17,11 @@ MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> StoredRun:
-    """Return the stored run that `reference` means; that of a config is made where there is none.
+    """Return the stored run that `reference` means; that of a config is made if there is none.
 
-    It may be a config by its path or name, on which `overrides` are laid; the id of a run, the
+    It may be a config by its path or name, to which `overrides` are applied; the id of a run, the
     beginning of one, or its folder; or the id of a run in MLflow. Raises AssayError for overrides
-    of what is no config.
+    of a reference that is no config.
     """
     split_overrides([reference, *overrides])
     if is_config(reference):
@@ -55,7 +55,7 @@ def find_stored(reports: Path, reference: str, others: Iterable[str] = ()) -> Pa
 
 
 def load_all(reports: Path, progress: Progress) -> list[StoredRun]:
-    """Return the stored runs of a folder, the newest first; what cannot be read is passed over.
+    """Return the stored runs of a folder, the newest first; unreadable ones are skipped.
 
     Raises AssayError where there are none.
     """
@@ -73,7 +73,7 @@ def load_all(reports: Path, progress: Progress) -> list[StoredRun]:
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the references and the overrides (`key.path=value`) among `arguments`.
 
-    Raises AssayError for overrides that have no config to be laid on.
+    Raises AssayError for overrides without a config.
     """
     references = [item for item in arguments if "=" not in item]
     overrides = [item for item in arguments if "=" in item]

@@ -1,4 +1,4 @@
-"""Running configs one after the other, so that what they share is made once."""
+"""Running configs one after the other, so that shared parts are made once."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -46,7 +46,7 @@ class PointTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What became of a task, and what MLflow is told of its run."""
+    """The result of a task, and the record of its run for MLflow."""
 
     result: PointResult
     record: Record | None = None
@@ -58,31 +58,31 @@ class TaskResult:
 
     @property
     def identity(self) -> str:
-        """The digest of all that its rankings are a function of, empty where there are none."""
+        """The digest of everything that its rankings depend on, "" if there are none."""
         return self.record.tags["assay.identity"] if self.record else ""
 
     def timed(self, milliseconds: Sequence[float]) -> "TaskResult":
-        """Return this with the latency that was timed beside that of others."""
+        """Return this with a latency that was timed interleaved with others."""
         assert self.result.figures
         figures = replace(self.result.figures, latency=estimate_percentiles(milliseconds))
         return replace(self, result=replace(self.result, figures=figures))
 
 
 class Helpers(Protocol):
-    """Other processes that do what a runner does."""
+    """Other processes that run tasks for a runner."""
 
     def run(
         self, tasks: Sequence[PointTask], measure: str, reports: Path
     ) -> Iterator[tuple[int, TaskResult]]:
-        """Yield the place of each task with what became of it; none is stored."""
+        """Yield the position and the result of each task; no run is stored."""
         ...
 
 
 class Runner:
-    """Runs tasks. All runs are `stored` in the folder `reports`, or only those told to `store`.
+    """A runner of tasks. All runs are `stored` in `reports`, or only those passed to `store`.
 
-    Of each run the measures of its config are kept, and `measure`. A run that is not stored is
-    scored alike, and not timed alone. `helpers` run what is not stored.
+    Each run keeps the measures of its config, and `measure`. A run that is not stored is scored the
+    same way, and is not timed alone. `helpers` run the tasks that are not stored.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Runner:
         self._validated = lru_cache(maxsize=1)(_start_validated)
 
     def run(self, tasks: Sequence[PointTask]) -> list[TaskResult]:
-        """Run every task and return what became of each, in their own order.
+        """Run every task and return their results, in the order of `tasks`.
 
-        Those of one collection and one preparation of its documents follow on one another. A task
-        that fails is told at once, and the others go on.
+        Tasks of one collection and one preparation of its documents run after one another. A task
+        that fails is reported at once, and the others go on.
         """
         progress = self._resources.progress
         done: dict[int, TaskResult] = {}
@@ -128,8 +128,8 @@ class Runner:
     ) -> list[dict[str, float] | None]:
         """Return the scores of some queries by id, of tasks that share a collection.
 
-        None stands for a task that fails on them, or does without a part of itself. `what` is told
-        of the progress.
+        None stands for a task that fails on them, or whose pipeline is degraded. `what` labels the
+        progress.
         """
         scores: list[dict[str, float] | None] = [None] * len(tasks)
         order = self._take_in_order(tasks)
@@ -145,9 +145,9 @@ class Runner:
     def time(
         self, tasks: Sequence[PointTask], done: Sequence[TaskResult], folder: Path
     ) -> list[TaskResult]:
-        """Return what became of tasks, with the latency of those of a collection timed by turns.
+        """Return the results of tasks, with those of one collection timed interleaved.
 
-        What was timed of each alone cannot be held against the others. More than 20 are timed in
+        Latencies that were timed separately cannot be compared. More than 20 tasks are timed in
         groups, each in a job of its own that holds no other's indexes open, in one round, and on
         fewer queries.
         """
@@ -166,9 +166,9 @@ class Runner:
     ) -> dict[str, list[float]]:
         """Return the milliseconds by identity, paired by query, of tasks that are to be timed.
 
-        Those of one collection are timed in one job, or at `most` so many, by `limits`, or those of
-        the first config; once: it is kept in `folder`. More than 20 are timed in one round, on
-        fewer queries.
+        Tasks of one collection are timed in one job, or in jobs of at `most` that many, within
+        `limits` or those of the first config. Times are kept in `folder` and not taken again. More
+        than 20 tasks are timed in one round, on fewer queries.
         """
         found: dict[str, list[float]] = {}
         pairs = [
@@ -196,7 +196,7 @@ class Runner:
     def store(
         self, tasks: Sequence[PointTask], done: Sequence[TaskResult], chosen: Container[int]
     ) -> list[TaskResult]:
-        """Return what became of tasks, those at the `chosen` places with a run and its report."""
+        """Return the results of tasks; those at the `chosen` places get a run and a report."""
         found = list(done)
         places = [i for i, one in enumerate(done) if i in chosen and one.result.figures]
         order = self._take_in_order([tasks[i] for i in places])
@@ -206,7 +206,7 @@ class Runner:
         return found
 
     def _store(self, task: PointTask, done: TaskResult, variants: Variants) -> TaskResult:
-        """Return what became of a task with its run, which has a report."""
+        """Return the result of a task with its stored run, which has a report."""
         assert done.result.figures
         folder = self._reports / done.run
         if not done.run:
@@ -225,14 +225,14 @@ class Runner:
         return execute(make_plan(task.config), retriever, collection, self._reports, progress)
 
     def _names(self, task: PointTask) -> list[str]:
-        """Return the measures that are kept of a run."""
+        """Return the measures that are computed for a run."""
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
     def _take_in_order(self, tasks: Sequence[PointTask]) -> Iterator[tuple[int, Variants]]:
         return take_in_order([task.config for task in tasks], self._resources)
 
     def _attempt(self, task: PointTask, variants: Variants) -> TaskResult:
-        """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
+        """Run a task. An error does not stop the others: it becomes one line of the result."""
         try:
             shown = self._run(task, variants)
         except Exception as error:
@@ -258,18 +258,21 @@ class Runner:
 
 
 def _start_validated(_: tuple[str, str]) -> dict[int, Chunk]:
-    """Return what is to hold the chunks of tasks that share them, once these are known as sound."""
+    """Return an empty store of validated chunks, for tasks that share them."""
     return {}
 
 
 def _name_record(task: PointTask, record: Record) -> Record:
-    """Return what MLflow is told of a run by the name of the point, where there is one."""
+    """Return the record of a run for MLflow, named by its point if it has one."""
     varied = label(task.point)
     return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record
 
 
 def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, RunConfig]]:
-    """Yield the configs in groups alike in size, of `most` at most; in one, as they are given."""
+    """Yield the configs in groups of similar size, at most `most` each.
+
+    A single group keeps the given order; several follow `arrange`.
+    """
     if len(configs) <= most:
         yield configs
         return

@@ -74,9 +74,9 @@ def spread(key: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def as_overrides(point: Point, values: Mapping[str, Any]) -> list[str]:
-    """Return the overrides that lay `point` on a config whose resolved values are `values`.
+    """Return the overrides that apply `point` to a config whose resolved values are `values`.
 
-    Keys of fewer parts come first, so that a key below another changes what that one brought.
+    Keys of fewer parts come first, so that a key below another changes the value of that one.
     """
     return [
         f"{full}={_dump(point[key])}"
@@ -86,7 +86,7 @@ def as_overrides(point: Point, values: Mapping[str, Any]) -> list[str]:
 
 
 def describe(value: Any) -> str:
-    """Return a value in few words: a mapping by its `type` and what else it says."""
+    """Return a value in few words: a mapping by its `type` and its other values."""
     if not isinstance(value, Mapping):
         return _dump(value)
     rest = [f"{key} {describe(item)}" for key, item in value.items() if key != "type"]
@@ -94,7 +94,7 @@ def describe(value: Any) -> str:
 
 
 def label(point: Point) -> str:
-    """Return a point in words, each key by its last parts that tell it from the others."""
+    """Return a point in words, each key by the shortest suffix that distinguishes it."""
     names = shorten(point)
     return ", ".join(f"{names[key]} {describe(value)}" for key, value in point.items())
 

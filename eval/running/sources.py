@@ -1,4 +1,4 @@
-"""Documents to ingest or search: those of a collection, or of a folder or file that is none."""
+"""Documents to ingest or search: those of a collection, or of a folder or file without a card."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ from assay.retrievers.store.paths import parse_path
 
 @dataclass(frozen=True)
 class DocumentSource:
-    """Documents to ingest. `files` are those of them, by id, that were read from files.
+    """Documents to ingest; `files` has, by id, those that were read from files.
 
-    `seconds` and `cached` are of their conversion, as `IngestReport` has them.
+    `seconds` and `cached` describe their conversion, as in `IngestReport`.
     """
 
     name: str
@@ -37,7 +37,7 @@ class DocumentSource:
 def open_source(
     reference: str, resources: Resources, converter: AnyConverter | None = None
 ) -> DocumentSource:
-    """Return the documents of a collection, or of a folder or file that is none.
+    """Return the documents of a collection, or of a folder or file without a card.
 
     The files of these are read by `converter`, or else by markitdown.
     Raises AssayError when it is neither, or holds no documents.
@@ -70,7 +70,7 @@ def open_source(
 
 
 def is_bare(reference: str) -> bool:
-    """Say whether `reference` is a folder or file of documents, and no collection.
+    """Return True if `reference` is a folder or file of documents, and no collection.
 
     Raises AssayError for what can be neither.
     """

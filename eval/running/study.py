@@ -1,4 +1,4 @@
-"""A study: what can be asked of it, how it finds an answer, and what it says of that.
+"""A study: its options, its search for an answer, and its presentation of the answer.
 
 The command line, the Python API and every report are made of these three.
 """
@@ -33,17 +33,17 @@ class StudyOptions(BaseModel):
 
 @dataclass(frozen=True)
 class Argument:
-    """Marks a field that is given by its place; `metavar` names it in the help."""
+    """A mark of a field that is a positional argument; `metavar` names it in the help."""
 
     metavar: str = ""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Marks how a field is given on the command line.
+    """A mark of a field's form on the command line.
 
-    `names` take the place of its own; `metavar` names its value in the help. Where it is a `text`,
-    the field reads that itself. `path` says what a path must be where anything is there.
+    `names` replace its own name; `metavar` names its value in the help. If it is a `text`, the
+    field parses it itself. `path` says what an existing path must be.
     """
 
     names: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Lab:
-    """What a study works with: where stored runs are, what is shared, who is told of its progress.
+    """The environment of a study: the folder of stored runs, shared resources, and progress.
 
-    A study adds to `records` what MLflow is told of each run that it made.
+    A study adds to `records` the record for MLflow of each run that it made.
     """
 
     progress: Progress
@@ -69,7 +69,7 @@ class Lab:
 
     @cached_property
     def resources(self) -> Resources:
-        """What retrievers are built with: the user's cache and threads."""
+        """The resources that retrievers are built with: the user's cache and threads."""
         return make_resources(self.progress)
 
     def run_all(self, references: Sequence[str]) -> list[StoredRun]:
@@ -81,7 +81,7 @@ class Lab:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a dry run says: as JSON values, and in lines."""
+    """The output of a dry run: as JSON values, and in lines."""
 
     json: Mapping[str, Any]
     lines: Sequence[str]
@@ -91,9 +91,9 @@ class Preview:
 class Written:
     """The files of a finding.
 
-    `places` are those that the user is told of, by what each is: `output` is a config that was
-    found, `report` what is to be looked at. `files` are those that MLflow gets. `said` tells what
-    became of a file that stood there, and `next` are calls of `assay` to make with them.
+    `places` are the paths shown to the user, by kind: `output` is a config that was found, `report`
+    the page to look at. `files` are the files logged to MLflow. `said` is a note on a file that was
+    there before, and `next` are commands of `assay` to run with these files.
     """
 
     places: Mapping[str, Path | Sequence[Path] | None]
@@ -117,16 +117,17 @@ class Study(Generic[O, F]):
     """One question that can be asked of pipelines.
 
     - `name`: that of its command and of its function in Python.
-    - `find`: returns what was found; its docstring is the help of the command. Raises AssayError
-      for what cannot be asked.
-    - `report`: what is said of it.
-    - `preview`: what a dry run says, where one is asked for.
+    - `find`: returns the finding; its docstring is the help of the command. Raises AssayError for
+      invalid options.
+    - `report`: the report of a finding.
+    - `preview`: the output of a dry run, if one is requested.
     - `write`: writes the files of the command.
-    - `log`: sends what was found and its files to MLflow, and returns the id of the run there, or
-      the ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
-    - `describe`: the JSON of the command, but for places.
+    - `log`: sends the finding and its files to MLflow, and returns the id of the run there, or the
+      ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
+    - `describe`: the JSON of the command, without paths.
     - `status`: the exit code of the command.
-    - `titled`: whether its screen begins with the title; else with the verdict, which names all.
+    - `titled`: true if its screen begins with the title; else it begins with the verdict, which
+      names everything.
     """
 
     name: str

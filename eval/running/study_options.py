@@ -17,7 +17,7 @@ LARGEST = int(Settings.largest)  # as numbers of a config
 
 
 def split_names(given: Any) -> Any:
-    """Return the names in a text, which have commas between them; what is no text as it is."""
+    """Return the names in a text, separated by commas; return any other value as it is."""
     return tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else given
 
 
@@ -71,10 +71,10 @@ class PipelineOptions(ChangeOptions):
     engine: Engine = ENGINE
 
     def choose(self, project: "Project | None") -> tuple[list[str], tuple[str, ...]]:
-        """Return the config that is named, or those of the project, and what is changed in them.
+        """Return the config that is named, or those of the project, and the overrides for them.
 
-        With a project an override that stands first is no config. Raises AssayError where there is
-        no config, or one names another engine.
+        With a project, an override given first is not taken for a config. Raises AssayError if
+        there is no config, or one names another engine.
         """
         named, changes = [self.config] if self.config else [], self.changes
         if project and named and "=" in named[0]:

@@ -1,4 +1,4 @@
-"""How a config is timed in a process of its own: by this code, or by that of a checkout."""
+"""Processes that time a config each: with this code, or with that of a checkout."""
 
 import os
 import sys
@@ -13,12 +13,15 @@ MODULE = ("-P", "-m", TIMING)
 
 
 def make_contender(config: str, overrides: Sequence[str]) -> TimedProcess:
-    """Return how a config is timed by this version of the code, here."""
+    """Return a process that times a config with this version of the code, here."""
     return TimedProcess(config, (sys.executable, *MODULE, config, *overrides), Path.cwd())
 
 
 def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> TimedProcess:
-    """Return how a config is timed in a checkout, `folder`: by whose code, see `find_python`."""
+    """Return a process that times a config in the checkout `folder`.
+
+    `find_python` decides whose code it runs.
+    """
     python, code = find_python(folder)
     return TimedProcess(name, (python, *MODULE, config, *overrides), folder, code)
 
@@ -26,8 +29,8 @@ def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) ->
 def find_python(folder: Path) -> tuple[str, dict[str, str]]:
     """Return the interpreter for a checkout, and the environment variables that it needs.
 
-    That of its `.venv`, where it has one, else this one. Where it is a checkout of this project it
-    finds the checkout's own code, else the version that is installed.
+    It is that of its `.venv` if there is one, else this one. If the folder is a checkout of this
+    project, the interpreter finds the checkout's own code, else the version that is installed.
     """
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
@@ -36,5 +39,5 @@ def find_python(folder: Path) -> tuple[str, dict[str, str]]:
 
 
 def _has_code(folder: Path) -> bool:
-    """Return whether a folder is a checkout of this project."""
+    """Return True if a folder is a checkout of this project."""
     return all((folder / name).exists() for name in ("assay/__init__.py", "eval", "retrievers"))

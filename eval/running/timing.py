@@ -1,4 +1,4 @@
-"""Timing several configs in one job, so that what sets them apart is not the weather."""
+"""Timing several configs interleaved in one job, so that machine load affects all alike."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class System(NamedTuple):
-    """What is timed: `build` gives the retriever, not yet indexed; `depth` is hits a query."""
+    """A system to be timed: `build` returns its retriever, not indexed; `depth` is hits a query."""
 
     build: Callable[[], Retriever]
     depth: int
@@ -43,8 +43,8 @@ def find_timing(
 ) -> InterleavedTiming | None:
     """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
-    The same runs have the same timing ever after, as they have the same scores, unless `rerun` has
-    it made again. None where `limits` allow no query.
+    The same runs keep their timing, as they keep their scores, unless `rerun`. It is None if
+    `limits` allow no query.
     """
     with changing(path):
         kept = None if rerun else read_timing(path)
@@ -67,9 +67,9 @@ def find_config_timing(
     resources: Resources,
     rounds: int = ROUNDS,
 ) -> InterleavedTiming | None:
-    """Do as `find_timing` for `configs`, which share what they can of their indexes.
+    """Return the timing of `configs` as `find_timing` does; they share indexes where they can.
 
-    None of them is given what another has found.
+    No config reuses the results of another.
     """
     from assay.retrievers.pipeline.variants import Variants
 
@@ -98,7 +98,7 @@ def time_together(
     progress: Progress,
     rounds: int = ROUNDS,
 ) -> InterleavedTiming:
-    """Time `systems` on the `chosen` queries, (id, text), by turns."""
+    """Time `systems` on the `chosen` queries, (id, text), interleaved."""
     asks_server, allowed = False, list_allowed(collection)
     with ExitStack() as stack:
         contenders = []
@@ -122,9 +122,10 @@ def time_together(
 def _time(
     retriever: Retriever, depth: int, allowed: Mapping[str, Filter]
 ) -> Callable[[tuple[str, str]], float]:
-    """Return what searches for an (id, text) and gives the milliseconds, without waits for retries.
+    """Return a function that searches for an (id, text) and returns the time in milliseconds.
 
-    `allowed` says what some queries may find.
+    The time excludes waits for retries. `allowed` restricts the documents that some queries may
+    find, by query id.
     """
 
     def measure(query: tuple[str, str]) -> float:

@@ -1,4 +1,4 @@
-"""What a run tells of approximate search: how much of exact search its dense lists find."""
+"""The recall of approximate search: the share of exact search that a run's dense lists find."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a run notes of somebody's function or object: its name, and its source."""
+"""The identity of a user's function or object in a run: its name, and a digest of its source."""
 
 import functools
 import hashlib
@@ -19,11 +19,11 @@ def name_code(code: Any) -> str:
 
 
 def describe_code(code: Any) -> dict[str, str]:
-    """Return what a manifest says of a function or object.
+    """Return the entry of a function or object in a manifest.
 
     Returns:
         `name`, and `source`: the SHA-256, in hex, of the source of the function or of the object's
-        class; `unknown` where none is found, as of what was typed at a prompt.
+        class; `unknown` if none is found, as for code typed at a prompt.
     """
     try:
         text = inspect.getsource(_find_definition(code))
@@ -33,10 +33,10 @@ def describe_code(code: Any) -> dict[str, str]:
 
 
 def describe_class(value: object) -> dict[str, str]:
-    """Return the SHA-256, in hex, of the files of somebody's own that the class of `value` needs.
+    """Return the SHA-256, in hex, of the user's files that the class of `value` needs.
 
-    They are those of the class, its bases and all that these import. Nothing is returned of a class
-    of this project, whose code is identified as a whole.
+    They are those of the class, its bases and all that these import. Nothing is returned for a
+    class of this project, whose code is identified as a whole.
     """
     own = type(value).__module__.partition(".")[0] not in {"assay"} | sys.stdlib_module_names
     if not own or find_file(type(value).__module__) is None:

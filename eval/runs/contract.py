@@ -1,7 +1,7 @@
-"""What a retriever promises, checked on every ranking as it comes in: what breaks it has no score.
+"""The contract of a retriever, checked on every ranking: one that breaks it is not scored.
 
-`assay.retrievers.conformance` puts a retriever to all the rules; here stand those that a single
-ranking can break, and that would make its scores mean nothing.
+`assay.retrievers.conformance` tests a retriever on all rules; this module has those that a single
+ranking can break, and that would make its scores meaningless.
 """
 
 import math
@@ -16,9 +16,9 @@ MOST_VALIDATED = 1 << 16  # chunks
 
 @contextmanager
 def naming(what: str, always: bool = False) -> Iterator[None]:
-    """Make of whatever somebody's own code raises an AssayError that says where it happened.
+    """Turn any error of a user's code into an AssayError that says where it happened.
 
-    An AssayError says so already, unless it is `always` to be said.
+    An AssayError is left as it is, unless `always`.
     """
     try:
         yield
@@ -32,7 +32,7 @@ def naming(what: str, always: bool = False) -> Iterator[None]:
 
 
 def check_index(report: object, retriever: Retriever) -> IndexReport:
-    """Return what indexing gave. Raises AssayError where it is no IndexReport."""
+    """Return the report of indexing. Raises AssayError if it is no IndexReport."""
     if not isinstance(report, IndexReport):
         raise AssayError(
             f"{name_retriever(retriever)}: index returned {_kind(report)}; "
@@ -49,14 +49,14 @@ def check_ranking(
     texts: Mapping[str, str],
     validated: dict[int, Chunk],
 ) -> Ranking:
-    """Return what a search for `k` hits gave; `texts` are the documents' by id.
+    """Return the checked ranking of a search for `k` hits; `texts` are the documents' by id.
 
-    `validated` has the chunks that were found to be as their documents have them, by Python's
-    identity, and is added to.
+    `validated` has the chunks that were found to match their documents, by Python's `id`; new ones
+    are added to it.
 
     The order of its hits is kept, whatever their scores. Raises AssayError naming the query, the
-    rank and what is wrong: more than k hits, a score that is no number, a chunk twice, of no
-    document, past its end, or of another text than stands there.
+    rank and the fault: more than k hits, a score that is no number, a chunk that is repeated, is of
+    an unknown document, ends past its document, or differs from its document's text.
     """
     where = f"{name_retriever(retriever)}: query {query_id}"
     if not isinstance(found, Ranking):
@@ -76,8 +76,9 @@ def check_ranking(
 
 
 def _are_plain(hits: Sequence[Hit]) -> bool:
-    """Say of hits with nothing unusual about them that no rule is broken, but for what their chunks
-    hold: hit by hit that takes four times as long.
+    """Return True if all hits are usual and break no rule, apart from the content of their chunks.
+
+    Checking hit by hit takes four times as long.
     """
     if not set(map(type, hits)) <= {Hit}:
         return False
@@ -91,7 +92,7 @@ def _are_plain(hits: Sequence[Hit]) -> bool:
 
 
 def _find_fault(hit: object, rank: int, ranks: dict[str, int]) -> str:
-    """Say what is wrong with a hit, given the ranks of the chunks before, which its own joins."""
+    """Return the fault of a hit in words; its chunk is added to `ranks`, those of earlier hits."""
     if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
         return f"{_kind(hit)}, not a Hit with a Chunk"
     told: object = hit.score
@@ -104,7 +105,7 @@ def _find_fault(hit: object, rank: int, ranks: dict[str, int]) -> str:
 
 
 def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, Chunk]) -> str:
-    """Say what of a chunk is not as its document has it; a valid one joins `validated`."""
+    """Return how a chunk differs from its document, in words; add a valid one to `validated`."""
     text = texts.get(chunk.doc_id)
     span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
     if text is None:
@@ -120,7 +121,7 @@ def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, 
 
 
 def name_retriever(retriever: Retriever) -> str:
-    """Return what messages call a retriever: its own name, of one that is wrapped."""
+    """Return the name of a retriever in messages: its `name`, or else that of its class."""
     return str(getattr(retriever, "name", "") or type(retriever).__name__)
 
 

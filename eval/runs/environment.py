@@ -1,4 +1,4 @@
-"""Where a run was made: code, packages and machine."""
+"""The environment in which a run was made: code, packages and machine."""
 
 import os
 import platform
@@ -57,10 +57,10 @@ PACKAGES = (
 
 
 def describe() -> dict[str, Any]:
-    """Return what a reader needs to judge or repeat a measurement made here. JSON values.
+    """Return the facts needed to judge or repeat a measurement made here, as JSON values.
 
-    `git` is Assay's own commit, `sources` the digest of what of it makes rankings, `repository` the
-    commit of the folder which is worked in.
+    `git` is Assay's own commit, `sources` the digest of its code that makes rankings, `repository`
+    the commit of the working folder.
     """
     return {
         "git": _git(),
@@ -88,7 +88,7 @@ def describe_version() -> str:
 
 
 def command() -> list[str]:
-    """Return the command line, or the call of the Python API, that does what is being done."""
+    """Return the command line, or the call of the Python API, that is being carried out."""
     given = _COMMAND.get()
     return ["assay", *sys.argv[1:]] if given is None else list(given)
 
@@ -140,7 +140,7 @@ def digest_code(*folders: str) -> str:
 def _git() -> dict[str, Any]:
     """Return the commit of Assay and whether its work tree differs; nothing outside a checkout.
 
-    Of reports, with the baselines, no run is made: to accept one spoils no other.
+    The folder `reports`, with the baselines, is left out: no run depends on it.
     """
     root = find_checkout()
     commit = _find_commit(root) if root else ""
@@ -156,7 +156,7 @@ def _find_commit(folder: Path) -> str:
 
 
 def run_git(folder: Path, *arguments: str) -> str | None:
-    """Return what git prints of the repository that holds `folder`; None where it fails."""
+    """Return the output of git in the repository that holds `folder`; None if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False

@@ -1,7 +1,7 @@
-"""The answers that a language model gave from what a run returned: `answers.jsonl` in its folder.
+"""The answers of a language model from a run's rankings: `answers.jsonl` in its folder.
 
-A line is a query: what was answered, which chunks the model was shown and which it cited, who was
-asked how, and what that took. Scores are computed from these lines and the run's judgments.
+A line holds a query's answer, the chunks that the model was shown and those it cited, the model and
+prompt, and the cost. Scores are computed from these lines and the run's judgments.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ Span = tuple[str, str, int, int]  # a chunk's id, its document, and where it beg
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Who was asked, and how: answers of other recipes are not compared.
+    """The model and prompt of generated answers: answers of different recipes are not compared.
 
     `identity` is the model's digest, `prompt` that of the words around context and question.
     `context_tokens` is the budget of the context, None where the pipeline itself sets one.
@@ -47,7 +47,7 @@ class Recipe:
     context_tokens: int | None
 
     def fits(self, other: "Recipe") -> bool:
-        """Say whether answers by both tell of the pipelines alone."""
+        """Return True if answers of both differ by their pipelines alone."""
         budgets = {self.context_tokens, other.context_tokens} - {None}
         return (self.identity, self.prompt) == (other.identity, other.prompt) and len(budgets) < 2
 
@@ -62,8 +62,8 @@ class Recipe:
 class StoredAnswer:
     """An answer; `asked` is the digest of all that the model read.
 
-    `ending` is `refusal` where it refused, `length` where it was cut off, and `unasked` where the
-    context was empty. Tokens and US dollars are None where they are not known.
+    `ending` is `refusal` if the model refused, `length` if the answer was cut off, and `unasked` if
+    the context was empty. Tokens and US dollars are None if they are not known.
     """
 
     query: str

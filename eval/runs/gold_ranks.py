@@ -1,7 +1,7 @@
-"""What a ranking cannot tell of a gold item: whether it is in any chunk, and how deep it lies.
+"""Ranks of gold items beyond a ranking: whether any chunk covers an item, and at which depth.
 
-Asked of the retriever while it stands, after a query's ranking is made and apart from all timing,
-so that attribution needs no search of its own.
+The retriever is asked while it is open, after a query's ranking is made and outside all timing, so
+that attribution needs no search of its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -22,10 +22,11 @@ DEEPEST = 10_000  # candidates a leg is asked for at most
 
 @dataclass(frozen=True, slots=True)
 class GoldRank:
-    """Whether any indexed chunk covers a gold item, and where each leg would list the first one.
+    """The rank of a gold item in each leg, and `covered`: True if any indexed chunk covers it.
 
-    `deeper` is {leg: rank}, None standing for a rank beyond all chunks that match or beyond
-    10,000. It is empty where every leg handed the item on, or where legs cannot be asked.
+    `deeper` is {leg: rank of the first chunk that covers it}; None stands for a rank beyond all
+    chunks that match or beyond 10,000. It is empty if every leg handed the item on, or if legs
+    cannot be asked.
     """
 
     covered: bool
@@ -33,7 +34,7 @@ class GoldRank:
 
 
 class GoldRankFinder:
-    """Places gold items among the chunks of an indexed retriever."""
+    """A finder of the ranks of gold items among the chunks of an indexed retriever."""
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
@@ -51,8 +52,8 @@ class GoldRankFinder:
     ) -> dict[str, GoldRank]:
         """Return the rank of every relevant item of `gold` by its id, among what is `allowed`.
 
-        Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
-        The result is empty where the retriever does not tell its chunks.
+        Legs are searched deeper only if one of them handed on no chunk that covers an item. The
+        result is empty if the retriever does not list its chunks.
         """
         if not self._depth:
             return {}
@@ -107,7 +108,7 @@ def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, 
 def _group(
     chunks: Sequence[Chunk], prescribed: Set[str]
 ) -> Callable[[str], Sequence[RetrievedChunk]]:
-    """Return what gives the chunks of a document by its id."""
+    """Return a function from a document's id to its chunks."""
     if isinstance(chunks, ChunkStore):
         positions = chunks.by_document
         return lambda doc_id: [
@@ -121,7 +122,7 @@ def _group(
 
 
 def matches_itself(query_id: str, chunk: Chunk) -> bool:
-    """Say whether a chunk is the query itself, as in collections whose queries are documents."""
+    """Return True if a chunk is the query itself: in some collections queries are documents."""
     return query_id in (chunk.id, chunk.doc_id)
 
 

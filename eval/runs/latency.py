@@ -64,8 +64,8 @@ def collect_times(samples: Iterable[LatencySample], cpu: bool = False) -> dict[s
 class Latency:
     """Samples in the order they were timed, and throughput in queries a second.
 
-    Throughput is None when nothing was measured. `retries` are the calls that failed and were made
-    again in what was timed. `load` is who worked on the machine while the samples were timed.
+    Throughput is None when nothing was measured. `retries` is the number of timed calls that failed
+    and were repeated. `load` is the load of the machine while the samples were timed.
     """
 
     samples: tuple[LatencySample, ...]
@@ -85,10 +85,10 @@ def measure(
 ) -> Latency:
     """Time `queries`, given as (id, text), on an indexed retriever.
 
-    `allowed` says what some of them may find, by id.
+    `allowed` is the filter of documents that a query may find, by its id.
 
     The clock is monotonic and read outside the retriever for the total; times of stages are the
-    retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
+    retriever's own. Throughput is measured separately, with `settings.concurrency` threads.
     """
     timed = retriever.without_query_cache()
 

@@ -1,11 +1,11 @@
-"""How busy the machine is while queries are timed, and with whose work.
+"""The load of the machine while queries are timed, by this process and by others.
 
-Linux counts the time in which each core is idle (/proc/stat). The rest is work: what is not that of
-this process and its children is that of others, who take cores, caches and memory from the search
-that is timed. What the host of a virtual machine takes for itself (steal) is theirs too.
+Linux counts the time in which each core is idle (/proc/stat). The rest is work: what is not done by
+this process and its children is done by others, who take cores, caches and memory from the search
+that is timed. Time that the host of a virtual machine takes (steal) counts as theirs too.
 
-A server that is asked works for the search and is no child of this process. Where one is asked,
-others are observed before the timing and after it, when the server has nothing to do.
+A server works for the search but is no child of this process. If a server is called, others are
+observed before the timing and after it, when the server has nothing to do.
 """
 
 import os
@@ -24,10 +24,11 @@ PROCESSES = Path("/proc")
 
 
 class MachineLoad(BaseModel):
-    """Who worked while queries were timed, as shares of the machine's cores.
+    """The load while queries were timed, as shares of the machine's cores.
 
-    `own` is of this process with its children, `others` of all else, None where the system does
-    not tell. `load_average` is the number of processes that ran or waited in the minute before.
+    `own` is the share of this process with its children, `others` that of all else, None if the
+    system does not report it. `load_average` is the number of processes that ran or waited in the
+    minute before.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,12 +40,12 @@ class MachineLoad(BaseModel):
     load_average: float | None
 
     def is_busy(self, limit: float = BUSY) -> bool:
-        """Say whether others worked so much that the times are partly theirs."""
+        """Return True if the load of others is high enough to affect the times."""
         return self.others is not None and self.others >= limit
 
     @property
     def words(self) -> str:
-        """Who else worked, as a clause; "" where that is not known."""
+        """The load of other processes, as a clause; "" if it is not known."""
         if self.others is None:
             return ""
         cores = "the one core" if self.cores == 1 else f"the {self.cores} cores"
@@ -56,9 +57,9 @@ class MachineLoad(BaseModel):
 
 
 def describe_disturbance(load: MachineLoad | None, again: str) -> str:
-    """Say that others worked while queries were timed; "" where they hardly did, or it is unknown.
+    """Return a sentence on the load of others while queries were timed; "" if low or unknown.
 
-    `again` says how to time them again, such as "run again".
+    `again` says how to repeat the timing, for example "run again".
     """
     if load is None or not load.is_busy():
         return ""
@@ -69,7 +70,7 @@ def describe_disturbance(load: MachineLoad | None, again: str) -> str:
 
 
 class Usage(NamedTuple):
-    """Seconds so far: of the clock, of own work, and by core in which it was idle, if known."""
+    """Seconds so far: of the clock, of own work, and idle ones by core, if known."""
 
     clock: float
     own: float
@@ -77,7 +78,7 @@ class Usage(NamedTuple):
 
 
 class LoadMeter:
-    """Observes the machine from when it is made, before the first query, until `end`."""
+    """A meter of the machine's load from its creation, before the first query, until `end`."""
 
     def __init__(self, asks_server: bool) -> None:
         self._average = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
@@ -85,7 +86,7 @@ class LoadMeter:
         self._begin = read_usage()
 
     def end(self) -> MachineLoad:
-        """Return what was observed. Where the timing was short, it looks on for a moment."""
+        """Return the load that was observed. After a short timing it observes a moment longer."""
         end = read_usage()
         seconds = max(end.clock - self._begin.clock, 1e-9)
         cores = len(end.idle) or os.cpu_count() or 1
@@ -104,7 +105,7 @@ class LoadMeter:
 
 
 def read_usage() -> Usage:
-    """Return what has been used so far; of the cores that this process may run on."""
+    """Return the processor time used so far, on the cores that this process may run on."""
     own = time.process_time() + sum(os.times()[2:4]) + _count_children()
     return Usage(time.perf_counter(), own, _read_idle())
 

@@ -1,4 +1,4 @@
-"""The manifest of a stored run: what was run, on what, by what code, and what that took."""
+"""The manifest of a stored run: the pipeline, collection, code, time and cost."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,13 +19,13 @@ MANIFEST = "manifest.json"
 
 
 def count_tokens(index: IndexReport) -> TokenCounts:
-    """Return the tokens of the chunks that were cut; none where the retriever does not tell."""
+    """Return the tokens of the chunks that were cut; none if the retriever does not report them."""
     pairs = index.facts.get("tokens", ())
     return TokenCounts.of(size for size, number in pairs for _ in range(number))
 
 
 def describe_unread(index: IndexReport) -> str:
-    """Say how many chunks are longer than the encoders of a pipeline read; "" where none is."""
+    """Return a sentence on chunks longer than a pipeline's encoders read; "" if there are none."""
     unread = index.facts.get("unread")
     if not unread:
         return ""
@@ -37,7 +37,7 @@ def describe_unread(index: IndexReport) -> str:
 
 
 def describe_cut(cut: Mapping[str, int], searched: int) -> str:
-    """Say which models did not read texts to their end while `searched` queries were answered."""
+    """Return a sentence on models that cut texts during `searched` queries; "" if none did."""
     if not cut:
         return ""
     told = ", ".join(f"{name}: {times:,}" for name, times in cut.items())
@@ -49,7 +49,7 @@ def describe_cut(cut: Mapping[str, int], searched: int) -> str:
 
 
 def describe_order(rising: "RisingScores | None") -> str:
-    """Say that scores contradict the order of hits; "" where none do."""
+    """Return a sentence on scores that contradict the order of hits; "" if none do."""
     if rising is None:
         return ""
     told = describe_rising(rising.queries, rising.searched, rising.first)
@@ -57,11 +57,11 @@ def describe_order(rising: "RisingScores | None") -> str:
 
 
 class CollectionFacts(BaseModel):
-    """Which collection was judged on; `digest` covers documents, queries, gold and options.
+    """The collection of a run; `digest` covers documents, queries, gold and options.
 
     `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
     that the card says the questions favour. `place` is its folder within its git repository, which
-    tells collections of one name apart; "" where that is not known. `copies` has the original of
+    distinguishes collections of one name; "" if that is not known. `copies` has the original of
     each document that the card says is a copy, `documents_are` whether these are all or a sample.
     """
 
@@ -102,9 +102,9 @@ class CollectionFacts(BaseModel):
 
 
 class RisingScores(BaseModel):
-    """In how many of the queries searched a hit has a higher score than the one before it.
+    """The number of queries in which a hit has a higher score than the one before it.
 
-    Their order counts all the same. `first` is the id of the first.
+    The order of hits counts nevertheless. `first` is the id of the first of these queries.
     """
 
     queries: int
@@ -116,10 +116,10 @@ class Manifest(BaseModel):
     """The identity and provenance of a run.
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
-    made again; what they cost is in no latency. `seconds` are those of the call that finished the
-    run, indexing included. `load` is who worked on the machine while queries were timed; None where
-    none were. `cut` is by step how many texts, passages or queries, a model did not read to their
-    end.
+    repeated; their time is in no latency. `seconds` are those of the call that finished the run,
+    indexing included. `load` is the load of the machine while queries were timed; None if none
+    were. `cut` is by step the number of texts, passages or queries, that a model did not read to
+    their end.
     """
 
     # What a retriever says of its index may be of other types than it should.

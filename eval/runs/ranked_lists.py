@@ -1,6 +1,7 @@
 """The lists of all rankings of a run, hits and candidates, as numbers of their chunks.
 
-Four bytes a hit, where a ranking of a hundred hits takes 70 KB: for what looks at every query.
+They take four bytes a hit, whereas a ranking of a hundred hits takes 70 KB. They serve work on all
+queries.
 """
 
 from array import array
@@ -31,10 +32,10 @@ class RankedLists:
         self._known: dict[tuple[Entry, ...], tuple[Entry, ...]] = {}
 
     def add(self, hits: list[str], trace: Iterable[tuple[str, str, list[str]]]) -> None:
-        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace,
-        where one that is told again counts once.
+        """Add the ids of the hits, and the name, kind and candidates of each entry of the trace.
 
-        Raises KeyError where the run holds no chunk of a hit.
+        A candidate that is listed again counts once. Raises KeyError if the run has no chunk of a
+        hit.
         """
         found = list(map(self._numbers.__getitem__, hits))
         if (highest := max(found, default=-1)) >= len(self.chunks):
@@ -51,7 +52,7 @@ class RankedLists:
         self._entries.append(self._known.setdefault(tuple(entries), tuple(entries)))
 
     def add_row(self, row: Mapping[str, Any]) -> None:
-        """Take in a ranking as `assay.eval.runs.rows.encode_ranking` gives it."""
+        """Add a ranking in the form of `assay.eval.runs.rows.encode_ranking`."""
         trace = row["trace"]
         self.add(
             [hit[0] for hit in row["hits"]],
@@ -75,7 +76,7 @@ class RankedLists:
 
 
 def read_lists(rankings: Iterable[Ranking]) -> RankedLists:
-    """Return the lists of rankings, each of which is asked for once."""
+    """Return the lists of rankings, each of which is read once."""
     chunks: dict[str, Chunk] = {}
     rows = []
     for ranking in rankings:

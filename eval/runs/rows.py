@@ -1,4 +1,4 @@
-"""The rows of a stored run's files: what stands in a line of JSON, and what it says."""
+"""The rows of a stored run's files: reading and writing lines of JSON."""
 
 import hashlib
 import mmap
@@ -59,9 +59,9 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def map_file(path: Path) -> bytes | mmap.mmap:
-    """Return what stands in a file, nothing where there is none.
+    """Return the content of a file, b"" if there is none.
 
-    It is mapped: the system can take back what it holds of it.
+    It is memory-mapped: the system can free the pages that it holds.
     """
     if not path.exists() or not path.stat().st_size:
         return b""
@@ -91,7 +91,7 @@ def _list_fields(kind: "type[DataclassInstance]") -> tuple[str, ...]:
 
 
 def digest_line(line: str) -> str:
-    """Return the digest that tells whether the row in a line, with its end, was changed."""
+    """Return the digest of a line with its end, which shows if its row was changed."""
     return hashlib.sha256(line.encode()).hexdigest()[:16]
 
 
@@ -115,19 +115,19 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
 
 
 def has_rising_scores(ranking: Ranking) -> bool:
-    """Say whether a hit has a higher score than the one before it."""
+    """Return True if a hit has a higher score than the one before it."""
     return rises([hit.score for hit in ranking.hits])
 
 
 @dataclass
 class Flaws:
-    """What the rankings of a run lack.
+    """The flaws in the rankings of a run.
 
     Attributes:
-        degraded: The numbers of queries that each line of degradation befell.
-        retries: The calls that failed and were made again.
+        degraded: The number of queries with each line of degradation.
+        retries: The number of calls that failed and were repeated.
         rising: The queries whose scores contradict the order of their hits.
-        cut: By step, how many texts a model did not read to their end.
+        cut: By step, the number of texts that a model did not read to their end.
 
     """
 
@@ -139,7 +139,7 @@ class Flaws:
     def add(
         self, query: str, degraded: Iterable[str], trace: Iterable[StageTrace], rises: bool
     ) -> None:
-        """Count what is wrong with the ranking of a query."""
+        """Count the flaws of the ranking of a query."""
         self.degraded.update(degraded)
         for entry in trace:
             self.retries += entry.counts.get(RETRIES, 0)

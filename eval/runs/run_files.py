@@ -25,7 +25,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """What one step of a search made elsewhere put out, best first; () of one without a list."""
+    """The output of one step of a search made elsewhere, best first; () for one without a list."""
 
     name: str
     kind: str
@@ -37,8 +37,8 @@ class RecordedStep:
 class RunFile:
     """The rankings of each system in a file: passages or documents, best first, by query.
 
-    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it. `steps`
-    are those of the same searches, where the file tells them.
+    `digest` is the SHA-256, in hex, of the file; `notes` are lines on oddities in it. `steps` are
+    those of the same searches, if the file has them.
     """
 
     path: Path
@@ -51,9 +51,8 @@ class RunFile:
 def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
     """Read a run file, packed by gzip or not. Raises AssayError naming the line that is wrong.
 
-    `ties` says by what hits of a TREC run stand whose scores are equal: by `ranks`, and lines where
-    these are equal too, or by `ids` alone. trec_eval reads scores in single precision and goes by
-    ids.
+    `ties` is the order of hits of a TREC run with equal scores: by `ranks`, and by lines if these
+    are equal too, or by `ids` alone. trec_eval reads scores in single precision and uses ids.
     """
     text = read_text(path, Problems(strict=True))
     begin = text.lstrip()
@@ -66,9 +65,10 @@ def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
 
 
 def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
-    """Return rankings that are here in Python as if they had been read from a file.
+    """Return rankings given as Python objects as if they had been read from a file.
 
-    They are by query id; `assay.retrievers.base.answers` says what each may be. Raises AssayError.
+    They are by query id; `assay.retrievers.base.answers` describes the allowed values. Raises
+    AssayError.
     """
     places: dict[str, Sequence[Place]] = {}
     rising = []
@@ -115,7 +115,7 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_twice(path: Path, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON. Raises AssayError where a key stands in it twice."""
+    """Return an object of JSON. Raises AssayError if a key of it is repeated."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -170,7 +170,7 @@ def _read_step(step: Mapping[str, Any]) -> RecordedStep:
 def _describe_rising(
     path: Path | str, rising: Mapping[str, Sequence[str]], systems: Systems
 ) -> tuple[str, ...]:
-    """Say of each system in how many queries its scores contradict the order of its hits."""
+    """Return a note for each system on the queries whose scores contradict the order of hits."""
     return tuple(
         ": ".join(
             dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Writing a run as it goes, so that one which is cut off can go on."""
+"""Writing a run while it is made, so that an interrupted run can be resumed."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ ODD = (RETRIED, RISEN, SHORTENED)
 class RunFolder(AbstractContextManager["RunFolder"]):
     """The folder of a run while it is being made; all writing goes through here.
 
-    It is there from the first writing on: a run that fails before leaves none. Rankings are added
+    It is created by the first write: a run that fails earlier leaves none. Rankings are added
     within a `with` block.
     """
 
@@ -75,7 +75,7 @@ class RunFolder(AbstractContextManager["RunFolder"]):
         return found
 
     def find_flaws(self) -> Flaws:
-        """Return what the rankings that are stored have of degradation, retries and order."""
+        """Return the flaws of the stored rankings: degradation, retries and order."""
         flaws = Flaws()
         for line in read_lines(self.path / "rankings.jsonl"):
             if WHOLE in line.content and not any(mark in line.content for mark in ODD):
@@ -141,10 +141,10 @@ def _drop_torn_line(path: Path) -> None:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a stored run and all that was exported of it.
+    """Remove a stored run and all of its exports.
 
-    It is no run from the first moment on, so that a kill leaves none that is half there. Raises
-    AssayError where there is no run, or it cannot be removed.
+    It stops being a run at once, so that an interruption leaves no partial run. Raises AssayError
+    if there is no run, or it cannot be removed.
     """
     if not (folder / MANIFEST).is_file():
         raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)")

@@ -1,10 +1,10 @@
 """Stored runs: one folder each, written as the run goes and complete once `manifest.json` stands.
 
-    manifest.json        what was run, on what, by what code, where, and how long it took
+    manifest.json        the pipeline, collection, code, machine and duration of the run
     config.yaml          the resolved config
     queries.jsonl        the queries, and their gold items with their texts in gold.jsonl
     rankings.jsonl       a line a query: hits, trace, degradation
-    passages.jsonl       every chunk that some stage of some query put out
+    passages.jsonl       every chunk that some stage of some query returned
     placements.jsonl     a line a query: its gold items among all chunks, past the legs' depths
     latency.jsonl        a line a timed query
 
@@ -74,7 +74,7 @@ class StoredRun:
 
     @cached_property
     def by_document(self) -> Mapping[str, Set[int]]:
-        """The numbers of the chunks of each document that something is judged of."""
+        """The numbers of the chunks of each document that has a judgment."""
         return group_judged(self.lists.chunks, self.gold)
 
     @property
@@ -106,7 +106,7 @@ class StoredRun:
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:
-        """The ids of the queries that something relevant was judged for and nothing is returned."""
+        """The ids of the queries with a relevant judgment for which nothing is returned."""
         return tuple(
             id_
             for id_ in _list_empty(self.rankings)
@@ -126,11 +126,11 @@ class StoredRun:
 
 
 def load(folder: Path) -> StoredRun:
-    """Read the finished run in `folder`; rankings and ranks of gold items when they are asked for.
+    """Read the finished run in `folder`; rankings and ranks of gold items are read on access.
 
     Raises AssayError when there is none, its format is not one this version reads, or files of it
-    are damaged or hold no query; a damaged ranking is one where it is asked for. Raises LeakError
-    where it shows a principal what that may not read by now.
+    are damaged or hold no query; a damaged ranking raises it on access. Raises LeakError if the run
+    shows a principal a document that it may no longer read.
     """
     manifest = read_manifest(folder)
     try:
@@ -145,9 +145,9 @@ def load(folder: Path) -> StoredRun:
 
 
 def _check_permissions(run: StoredRun) -> None:
-    """Raise LeakError where a run shows a principal a document that it may not read by now.
+    """Raise LeakError if a run shows a principal a document that it may no longer read.
 
-    That is not known where the collection is not here. A report says of which day permissions are.
+    Nothing is checked if the collection is not here. A report states the day of the permissions.
     """
     from assay.eval.collections.revocation import open_readers
 
@@ -166,7 +166,7 @@ def _check_permissions(run: StoredRun) -> None:
 
 
 def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
-    """Read what stands beside the manifest."""
+    """Read the files next to the manifest."""
     passages = read_passages(folder / "passages.jsonl")
     chunks = {passage.chunk.id: passage.chunk for passage in passages}
     queries = read_queries(folder / "queries.jsonl")
@@ -194,7 +194,7 @@ def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
 
 
 def _list_empty(rankings: Mapping[str, Ranking]) -> list[str]:
-    """Return the queries without hits, which is known of stored rankings that are not read yet."""
+    """Return the queries without hits; of stored rankings they are known before reading."""
     if isinstance(rankings, StoredRankings):
         return [query for query in rankings if query in rankings.empty]
     return [query for query, ranking in rankings.items() if not ranking.hits]
@@ -239,14 +239,14 @@ def _list(ids: Sequence[str]) -> str:
 
 
 def describe_without_hits(run: StoredRun) -> str:
-    """Say of how many queries a run returns nothing though there is an answer; "" where of none."""
+    """Return a sentence on queries that have an answer but no hit; "" if there are none."""
     if not run.without_hits:
         return ""
     return f"nothing is returned for {len(run.without_hits):,} of {len(run.queries):,} queries"
 
 
 def describe_degraded(run: StoredRun) -> tuple[str, ...]:
-    """Say of how many queries a run lacks what, and what to do about it; nothing where of none."""
+    """Return sentences on degraded queries and their remedies; none if there are none."""
     return tuple(
         f"degraded on {queries:,} of {len(run.queries):,} queries: {line}. Run again once "
         "that is fixed"

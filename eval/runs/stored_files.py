@@ -1,7 +1,7 @@
-"""The files of a stored run, read so that runs beside each other share their passages.
+"""The files of a stored run, read so that runs that are open together share their passages.
 
-Every reader raises AssayError for a line that holds no object, and errors of other classes for one
-that holds another.
+Every reader raises AssayError for a line that holds no JSON object, and errors of other classes for
+an object of another form.
 """
 
 import re
@@ -41,9 +41,9 @@ class Gold(NamedTuple):
 
 
 class LazyMapping(Mapping[str, T]):
-    """The values that `find` gives of `keys`: the first `kept` are found once, others each time.
+    """The values of `find` for `keys`: the first `kept` are found once, others on each access.
 
-    Which are kept does not change, so that of passes over all keys each finds the same again.
+    The kept ones do not change, so that each pass over all keys finds the same ones kept.
     """
 
     def __init__(self, keys: Iterable[str], find: Callable[[str], T], kept: int) -> None:
@@ -65,7 +65,7 @@ class LazyMapping(Mapping[str, T]):
 
     @property
     def keeps_more(self) -> bool:
-        """Whether the next value that is found is kept."""
+        """True if the next value that is found is kept."""
         return len(self._found) < self._kept
 
     def __iter__(self) -> Iterator[str]:
@@ -76,7 +76,7 @@ class LazyMapping(Mapping[str, T]):
 
 
 class StoredRankings(LazyMapping[Ranking]):
-    """The rankings by query id, each read when it is asked for; of a long run few are kept.
+    """The rankings by query id, each read on access; few of a long run are kept.
 
     `empty` are the queries for which nothing is returned. A ranking that is damaged or not there
     is an AssayError.
@@ -94,7 +94,7 @@ class StoredRankings(LazyMapping[Ranking]):
         self.empty = frozenset(query for query in self if _is_empty(lines[query]))
 
     def mentioning(self, *words: str) -> Iterator[Ranking]:
-        """Yield the rankings in whose lines one of `words` stands, as a key or anywhere else."""
+        """Yield the rankings whose lines hold one of `words`, as a key or anywhere else."""
         wanted = [word.encode() for word in words]
         for query in self:
             content = self._lines[query].content
@@ -110,7 +110,7 @@ class StoredRankings(LazyMapping[Ranking]):
 
 
 class MappedLines(Mapping[str, Line]):
-    """The lines of a file by the queries that they are of; the last of each stands."""
+    """The lines of a file by query; the last line of a query counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,7 +136,7 @@ class MappedLines(Mapping[str, Line]):
 
 
 def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking]:
-    """Yield the rankings in whose rows one of `words` may stand: of stored ones few are read."""
+    """Yield the rankings whose rows may hold one of `words`: few stored ones are read."""
     if isinstance(rankings, StoredRankings):
         return rankings.mentioning(*words)
     return iter(rankings.values())
@@ -160,14 +160,14 @@ def read_gold(path: Path) -> Gold:
 
 
 def read_passages(path: Path) -> list[RetrievedChunk]:
-    """Return the chunks that some stage put out."""
+    """Return the chunks that some stage returned."""
     return list(map(_parse_passage, read_lines(path)))
 
 
 def read_gold_ranks(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
-    """Return the ranks of gold items by query, each read when it is asked for.
+    """Return the ranks of gold items by query, each read on access.
 
-    Of a query that was searched again after a kill, the later stand.
+    If a query was searched again after an interruption, its later ranks count.
     """
     lines = MappedLines(path)
     return LazyMapping(lines, lambda query: _read(lines[query], _read_placed), KEPT)
@@ -178,7 +178,7 @@ def _read_placed(row: Mapping[str, Any]) -> dict[str, GoldRank]:
 
 
 def _read(line: Line, read: Callable[..., T], *others: Any) -> T:
-    """Return what `read` makes of the row in a line. Raises AssayError where it is damaged."""
+    """Return the row in a line as parsed by `read`. Raises AssayError if it is damaged."""
     row = line.parse()
     try:
         return read(row, *others)

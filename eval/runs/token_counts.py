@@ -1,4 +1,4 @@
-"""How many tokens the chunks of a collection have."""
+"""The number of tokens of the chunks of a collection."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

@@ -19,7 +19,7 @@ FORMATS = (
     "JSON document: a list of such rows, or {query id: {document id: score, …}, …}"
 )
 COLUMNS = ("query", "q0", "id", "rank", "score", "tag")
-# White space beside blank, tab and line ends: that of ASCII, and other.
+# White space other than blank, tab and line ends: that of ASCII, and other.
 CONTROLS = "\v\f\x1c\x1d\x1e\x1f"
 SPACES = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -39,7 +39,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Words:
-    """The words of a column, each once as they come first, and by line which of them it is."""
+    """The distinct words of a column in order of appearance, and the index of each line's word."""
 
     known: Sequence[str]
     codes: Codes
@@ -57,7 +57,7 @@ class _Lines:
 
 
 def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
-    """Return the rankings by tag and query in the `text` of `path`, and lines on what is odd.
+    """Return the rankings by tag and query in the `text` of `path`, and notes on oddities.
 
     `ties` is that of `assay.eval.runs.run_files.read_run_file`. Raises AssayError, naming the line,
     where it is no TREC run, or an id stands twice.
@@ -89,15 +89,15 @@ def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, .
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text; ends are those of Unix, Windows and the old Macintosh alone."""
+    """Return the lines of a text; only ends of Unix, Windows and the old Macintosh count."""
     return list(io.StringIO(text, newline=None))
 
 
 def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
     """Return the lines' orders by group and falling score.
 
-    In the first, equal scores stand by rank, and in the order of lines where that is equal too. In
-    the second, of scores in single precision, they stand by descending id.
+    In the first, equal scores are ordered by rank, and by line if that is equal too. In the second,
+    of scores in single precision, they are ordered by descending id.
     """
     ranked = np.lexsort((lines.ranks, -lines.scores, groups))
     with np.errstate(over="ignore"):
@@ -109,14 +109,14 @@ def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
 
 
 def _repeats(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Say of each value whether it is the one before it, too."""
+    """Return a mask of the values that equal the one before."""
     return np.append(False, values[1:] == values[:-1])
 
 
 def _read_plain(text: str) -> _Lines | None:
-    """Read a run whose words are all parted by one blank, or all by one tab; None of another.
+    """Read a run whose words are all separated by one blank, or all by one tab; None for others.
 
-    It takes a fraction of the time; whatever may be wrong is left to `_read_each`.
+    It takes a fraction of the time; any fault is left to `_read_each`.
     """
     try:
         import pyarrow as pa
@@ -153,7 +153,7 @@ def _read_plain(text: str) -> _Lines | None:
 
 
 def _is_sound(lines: _Lines) -> bool:
-    """Say whether all scores are finite, and no system ranks an id twice for a query."""
+    """Return True if all scores are finite, and no system ranks an id twice for a query."""
     systems = lines.tags.codes * len(lines.queries.known) + lines.queries.codes
     places = np.sort(systems * len(lines.ids.known) + lines.ids.codes)
     return bool(np.all(np.isfinite(lines.scores)) and not np.any(_repeats(places)))

@@ -35,7 +35,7 @@ AT_ONCE = 4_000_000
 def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
     """Return the lower and the upper bound of a measure, {query id: score} each.
 
-    None for one of which no way to find them is known.
+    It is None for a measure without a known way to compute them.
     """
     measure = measures.find(name)
     if not measure.bounds:
@@ -53,8 +53,8 @@ def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
 def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
     """Bound AP.
 
-    Of so many relevant hits the last ranks serve AP worst and the first best, so all numbers of
-    them are tried.
+    A given number of relevant hits gives the lowest AP at the last ranks and the highest at the
+    first, so all numbers are tried.
     """
 
     def find(part: Levels, raised: Bools, allowed: Bools, width: int) -> Floats:
@@ -72,13 +72,13 @@ def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> F
 def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
     """Bound nDCG.
 
-    With gains that are the grades, DCG and its ideal are sums over the levels, the grades that are
-    given, of those of the items that reach the level, each with its step as gain. No grade between
-    two levels would serve better than both. Of so many hits raised to a
-    level the first ranks serve best and the last worst, and what is raised to a level is raised to
-    those below it. The numbers, one a level, are those that maximise DCG - ratio * ideal (for the
-    lowest minimise it), with a ratio that moves until it moves no more (Dinkelbach, "On nonlinear
-    fractional programming", Management Science 1967).
+    The gains are the grades. So DCG and its ideal are sums over the levels, which are the grades
+    that are given: each adds the DCG of the items that reach the level, with the step to the level
+    as gain. No grade between two levels would give a better bound than both. A given number of hits
+    raised to a level gives the most at the first ranks and the least at the last, and a hit raised
+    to a level is raised to those below it. The numbers, one per level, are those that maximise
+    DCG - ratio * ideal (minimise it for the lowest), with a ratio that is updated until it does not
+    change (Dinkelbach, "On nonlinear fractional programming", Management Science 1967).
     """
     sign = 1 if highest else -1
 
@@ -123,11 +123,11 @@ def _try_numbers(
     first: bool,
     find: Callable[[Levels, Bools, Bools, int], Floats],
 ) -> Floats:
-    """Return what `find` does of every query, some at a time.
+    """Return the results of `find` for every query, called with some queries at a time.
 
-    It is given their items by level; which hits are raised with each number of them raised, the
-    `first` or the last, of shape (queries, numbers, hits); which of these numbers there are, of
-    shape (queries, numbers); and how many places count.
+    Its arguments are the items of the queries by level; a mask of the hits that are raised for each
+    number of raised hits, the `first` or the last ones, of shape (queries, numbers, hits); a mask
+    of the numbers that exist, of shape (queries, numbers); and the number of places that count.
     """
     most = int(np.count_nonzero(unjudged, axis=1).max(initial=0))
     places = _count_places(grid, unjudged)
@@ -146,9 +146,9 @@ def _try_numbers(
 
 
 def _count_places(grid: Grid, unjudged: Bools) -> int:
-    """Return how many places there may be: see `assay.eval.scoring.join.fill_places`.
+    """Return the largest possible number of places (see `assay.eval.scoring.join.fill_places`).
 
-    Not fewer than an ideal order takes.
+    It is not less than the length of an ideal order.
     """
     more = np.count_nonzero(unjudged, axis=1) + grid.relevant
     return int(max(1, unjudged.shape[1] + more.max(initial=0)))

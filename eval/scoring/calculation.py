@@ -1,4 +1,4 @@
-"""Scores of joined rankings: what ir-measures computes, and what it cannot.
+"""Scores of joined rankings: those that ir-measures computes, and those that it cannot.
 
 ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`, with one
 gold item a place. Ours is what gdeval computes, which ir-measures hands to a Perl script that knows
@@ -37,7 +37,7 @@ def count_tokens(chunk: Chunk) -> int:
 
 
 def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
-    """Return how many of the first hits fit into `budget` tokens together."""
+    """Return the number of first hits that together fit into `budget` tokens."""
     total = 0
     for number, hit in enumerate(hits):
         total += count_tokens(hit.chunk)
@@ -94,8 +94,10 @@ def count_found(stem: str, qrels: Qrels, found: Run) -> ByQuery:
 
 
 def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQuery:
-    """Return the mean of 1 / rank where a reader stops who is satisfied by a hit of grade g with
-    the chance (2^g - 1) / 2^4, as gdeval has it. Raises AssayError for grades above 4.
+    """Return the expected reciprocal rank, as gdeval computes it.
+
+    It is the mean of 1 / rank at which a reader stops, who is satisfied by a hit of grade g with
+    the chance (2^g - 1) / 2^4. Raises AssayError for grades above 4.
     """
     _refuse_grades_above(HIGHEST, "ERR", qrels)
     scores = dict.fromkeys(qrels, 0.0)
@@ -111,7 +113,7 @@ def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQu
 
 
 def exponential_ndcg(name: str, qrels: Qrels, run: Run) -> ByQuery:
-    """Return the nDCG that ir-measures calls `name`, with 2^g - 1 in the place of the grade g.
+    """Return the nDCG that ir-measures calls `name`, with gains of 2^g - 1 for a grade g.
 
     Raises AssayError for grades above 16, whose gains trec_eval has no room for.
     """
@@ -133,15 +135,15 @@ def _refuse_grades_above(highest: int, name: str, qrels: Qrels) -> None:
 
 
 def compute_alone(name: str, qrels: Qrels, run: Run) -> ByQuery:
-    """Return what ir-measures computes for `name`, by a call of its own.
+    """Return the scores that ir-measures computes for `name`, in a separate call.
 
-    With others in the call it takes one measure's grades or options for another's.
+    With several measures in a call it mixes up their grades or options.
     """
     return calculate([name], qrels, run)[name]
 
 
 def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
-    """Return what ir-measures computes; a query whose ranking is empty scores 0.
+    """Return the scores that ir-measures computes; a query whose ranking is empty scores 0.
 
     Raises AssayError for a grade above 1,000,000.
     """
@@ -167,10 +169,10 @@ def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
 
 
 def _make_safe(qrels: Qrels, run: Run) -> Qrels:
-    """Return the qrels, those of grades below 0 alone with one more, of 0, that no ranking has.
+    """Return the qrels; a query with only negative grades gets one more, of 0, that is not ranked.
 
-    pytrec_eval counts the grades of a query from 0 to the highest in memory for so many, and ends
-    the process where that is below 0. What is neither relevant nor found adds to no measure.
+    pytrec_eval counts the grades of a query in an array from 0 to the highest grade, and ends the
+    process if that is below 0. An item that is neither relevant nor found changes no measure.
     """
     return {
         query: {**grades, max([*grades, *run.get(query, ())]) + "+": 0}

@@ -1,4 +1,4 @@
-"""Measures of the answers that a language model gave from what a run returned.
+"""Measures of the answers that a language model gave from a run's hits.
 
 Each is between 0 and 1, and each query has one. Where something answers a query, `answering` gold
 items are those of a grade from which a text answers; where nothing does, every measure is 1 for
@@ -28,7 +28,7 @@ _ARTICLES = {"a", "an", "the"}
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model answered, without its citations, and the chunks it was shown and cited."""
+    """A model's answer without its citations, and the chunks that it was shown and cited."""
 
     text: str
     abstained: bool
@@ -38,7 +38,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswer:
-    """What answers a query: gold items and their texts, and reference answers, if there are any."""
+    """The expected answer of a query: gold items, their texts, and any reference answers."""
 
     items: Sequence[GoldItem]
     texts: Sequence[str]
@@ -63,7 +63,7 @@ def split_tokens(text: str) -> list[str]:
 
 
 def refuse(name: str) -> AssayError:
-    """Return what is said where `name` is asked of rankings, which alone have no score by it."""
+    """Return the error for a measure `name` of answers that is requested for rankings alone."""
     return AssayError(
         f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where such"
         " runs are compared or gated"

@@ -1,4 +1,4 @@
-"""The joined rankings of a run side by side in arrays, for what looks at all queries at once."""
+"""The joined rankings of a run in arrays, for computations on all queries at once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,9 +40,10 @@ class Grid:
     """Joined rankings in arrays, a row a query in the order of `queries`, a column a hit.
 
     Shorter rankings end in columns where all is 0. `lengths` are those of the rankings. `judged`,
-    of shape (queries, hits), says which hits cover a gold item. `found` are row, column and grade
-    of each item that counts, and `gold` row and grade of each relevant one there is. `fitting` is
-    how many first hits of each query fit into each budget of tokens that was asked for.
+    of shape (queries, hits), is the mask of hits that cover a gold item. `found` are row, column
+    and grade of each item that counts, and `gold` row and grade of each relevant one there is.
+    `fitting` has the number of first hits of each query that fit into each requested budget of
+    tokens.
     """
 
     queries: tuple[str, ...]
@@ -55,17 +56,17 @@ class Grid:
 
     @cached_property
     def unjudged(self) -> Bools:
-        """Where there is a hit that no one has judged, of shape (queries, hits)."""
+        """The mask of hits that are not judged, of shape (queries, hits)."""
         return (np.arange(self.judged.shape[1]) < self.lengths[:, None]) & ~self.judged
 
     @cached_property
     def counts(self) -> Counts:
-        """How many items count at each hit, of shape (queries, hits)."""
+        """The number of items that count at each hit, of shape (queries, hits)."""
         return self._count_found(1)
 
     @cached_property
     def relevant(self) -> Counts:
-        """How many relevant items each query has."""
+        """The number of relevant items of each query."""
         return np.bincount(self.gold[0], minlength=len(self.queries))
 
     @cached_property
@@ -108,7 +109,7 @@ class Grid:
         return ordered
 
     def limit(self, cutoff: int | None, budget: int | None = None) -> Counts:
-        """Return how many of the first hits of each query lie within a cutoff or a budget."""
+        """Return the number of first hits of each query that lie within a cutoff or a budget."""
         if budget:
             if budget not in self.fitting:
                 self.fitting[budget] = self._count_fitting(budget)
@@ -123,7 +124,7 @@ class Grid:
         return np.array([sum(count_tokens(hit.chunk) for hit in first) for first in hits], int)
 
     def mark(self, limits: Counts) -> Bools:
-        """Return where so many first hits of each query stand, of shape (queries, hits)."""
+        """Return the mask of the first `limits` hits of each query, of shape (queries, hits)."""
         return np.arange(self.judged.shape[1]) < limits[:, None]
 
     def add_relevant(self, hits: Bools) -> "Grid":
@@ -143,7 +144,7 @@ class Grid:
         return np.array([count_fitting(self.joined[id_], budget) for id_ in self.queries], int)
 
     def _count_found(self, grade: int) -> Counts:
-        """Return how many items of at least this grade count at each hit."""
+        """Return the number of items of at least this grade that count at each hit."""
         counts = np.zeros(self.judged.shape, dtype=np.int64)
         rows, columns, grades = self.found
         np.add.at(counts, (rows[grades >= grade], columns[grades >= grade]), 1)
@@ -151,7 +152,7 @@ class Grid:
 
 
 def lay_out(joined: Joined, gold: Gold) -> Grid:
-    """Return the rankings of the queries of `gold` side by side; of a run's in its order."""
+    """Return the grid of the rankings of the queries of `gold`; those of a run in its order."""
     if isinstance(joined, JoinedRankings):
         gold = {query: gold[query] for query in joined}
         lengths = np.diff(joined.ends)
@@ -185,7 +186,7 @@ def lay_out(joined: Joined, gold: Gold) -> Grid:
 
 
 def fill(arriving: Counts, width: int) -> Bools:
-    """Return which of the first `width` places have an item, of shape (..., places).
+    """Return the mask of the first `width` places that have an item, of shape (..., places).
 
     `arriving`, of shape (..., hits), counts the items that come at each hit.
     """

@@ -64,7 +64,7 @@ class JoinedHit:
 
     @property
     def name(self) -> str:
-        """What the chunk is called beside gold items."""
+        """The chunk's id in a ranking that also holds gold items."""
         return self.alias or self.chunk.id
 
     @property
@@ -74,7 +74,7 @@ class JoinedHit:
 
 
 def covers(retrieved: RetrievedChunk, item: GoldItem) -> bool:
-    """Say whether a chunk covers a gold item."""
+    """Return True if a chunk covers a gold item."""
     chunk = retrieved.chunk
     if chunk.doc_id != item.doc_id:
         return False
@@ -86,7 +86,7 @@ def covers(retrieved: RetrievedChunk, item: GoldItem) -> bool:
 
 
 def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[JoinedHit]:
-    """Return what each rank of one query's `ranking` counts for, given its `gold` items."""
+    """Return the joined hit at each rank of one query's `ranking`, given its `gold` items."""
     counted: set[str] = set()
     relevant = {item.id for item in gold if item.grade > 0}
     by_document: dict[str, list[GoldItem]] = {}
@@ -114,7 +114,10 @@ def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[Jo
 def count_hit(
     chunk: Chunk, covered: Sequence[GoldItem], counted: set[str], alias: str = ""
 ) -> JoinedHit:
-    """Return what a chunk counts for that covers the items `covered`; `counted` grows by them."""
+    """Return the joined hit of a chunk that covers the items `covered`.
+
+    The relevant items that it counts for are added to `counted`.
+    """
     found = [item for item in covered if item.grade > 0 and item.id not in counted]
     found.sort(key=lambda item: -item.grade)
     counted.update(item.id for item in found)
@@ -122,7 +125,7 @@ def count_hit(
 
 
 class RankedItem(NamedTuple):
-    """What a rank measure sees at one place: a gold item, or a chunk that counts for nothing.
+    """An entry of a ranking for rank measures: a gold item, or a chunk that counts for nothing.
 
     `rank` is that of the hit, `id` the item's or the chunk's, `grade` 0 for a chunk.
     """

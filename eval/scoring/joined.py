@@ -1,4 +1,4 @@
-"""All rankings of a run with their judgments joined, most hits as no more than a number."""
+"""All rankings of a run with their judgments joined; most hits are stored as numbers only."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -22,7 +22,7 @@ class NumberLists(Sequence["array[int]"]):
         self.ends = array("q", [0])
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Put a list behind the others."""
+        """Append a list."""
         self.numbers.extend(numbers)
         self.ends.append(len(self.numbers))
 
@@ -34,7 +34,7 @@ class NumberLists(Sequence["array[int]"]):
 
 
 class Place(NamedTuple):
-    """A hit that judgments say something of, by the row of its query and its column, from 0."""
+    """A hit whose chunk is judged or needs an alias: its query's row and its column, from 0."""
 
     row: int
     column: int
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 class JoinedRankings(Mapping[str, list[JoinedHit]]):
-    """What `assay.eval.scoring.join.join` gives of every query, made when it is asked for.
+    """The results of `assay.eval.scoring.join.join` for every query, computed on access.
 
     `lists` holds the numbers of the chunks of each query of `gold`, and `chunks` are by number;
     those whose ids are `prescribed` are passages of the collection. `places` are the hits that are
@@ -123,14 +123,14 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
         return counts
 
     def count_fitting(self, budget: int) -> NDArray[np.int64]:
-        """Return how many of the first hits of each query fit into `budget` tokens together."""
+        """Return the number of first hits of each query that together fit into `budget` tokens."""
         begins, totals = self.ends[:-1], self._totals
         ends = np.searchsorted(totals, totals[begins] + budget, side="right") - 1
         fitting: NDArray[np.int64] = np.minimum(ends - begins, np.diff(self.ends))
         return fitting
 
     def sum_tokens(self, limits: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tokens of so many of the first hits of each query."""
+        """Return the total tokens of the first `limits` hits of each query."""
         begins = self.ends[:-1]
         sums: NDArray[np.int64] = self._totals[begins + limits] - self._totals[begins]
         return sums
@@ -149,7 +149,7 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
 def group_judged(
     chunks: Sequence[Chunk], gold: Mapping[str, Sequence[GoldItem]]
 ) -> dict[str, frozenset[int]]:
-    """Return the numbers of the chunks of each document that something is judged of."""
+    """Return the numbers of the chunks of each document that has a judgment."""
     documents = {item.doc_id for items in gold.values() for item in items}
     found: dict[str, list[int]] = {}
     for number, chunk in enumerate(chunks):

@@ -1,4 +1,4 @@
-"""What a measure says of itself: one of this project as one of somebody's own."""
+"""The base class of measures, those of this project and those of users."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ SCORING = frozenset({"score", "score_queries", "score_columns", "find_scorer"})
 
 
 class Measure(ABC):
-    """A measure. What its class says holds without parameters, what an instance says with them.
+    """A measure: class attributes hold without parameters, instance attributes with them.
 
     `name` is the one it is shown and stored under, the class's where it gives none; `standard` is
     ir-measures', where that has another, of an instance "" where that has none. `meaning` says what
@@ -70,19 +70,19 @@ class Measure(ABC):
 
     @property
     def columnar(self) -> bool:
-        """Whether all queries are scored at once, of arrays."""
-        # A class that says anew how queries are scored is not scored by its parent's columns.
+        """True if all queries are scored at once, from arrays."""
+        # A class that overrides how queries are scored does not use its parent's columns.
         last = next(kind for kind in type(self).__mro__ if SCORING & vars(kind).keys())
         return not self.options and "score_columns" in vars(last) and last is not Measure
 
     @property
     def is_ranked(self) -> bool:
-        """Whether runs are better or worse by it, not merely different."""
+        """True if runs can be better or worse in this measure, not merely different."""
         return self.direction != "neither"
 
     @property
     def sign(self) -> int:
-        """What a difference is multiplied by to be positive where it is an improvement."""
+        """The factor that makes a difference positive if it is an improvement: 1 or -1."""
         return -1 if self.direction == "lower" else 1
 
     @property
@@ -92,7 +92,7 @@ class Measure(ABC):
         return low - high, high - low
 
     def cut(self, hits: Sequence[JoinedHit]) -> Sequence[JoinedHit]:
-        """Return the hits it looks at: no place depends on a hit below it."""
+        """Return the hits that the measure looks at: no place depends on a hit below it."""
         return hits[: count_fitting(hits, self.budget) if self.budget else self.cutoff]
 
     def score_columns(self, grid: Grid) -> Floats:
@@ -100,12 +100,12 @@ class Measure(ABC):
         raise NotImplementedError
 
     def check(self, name: str) -> bool:
-        """Say whether it is computed here. Raises AssayError where that fails with its options."""
+        """Return True if it is computed here. Raises AssayError if its options do not allow it."""
         return True
 
     @abstractmethod
     def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
-        """Return the score of every query of `gold`, of rankings that end where it looks no more.
+        """Return the score of every query of `gold`, for rankings cut to the hits it looks at.
 
-        Raises AssayError for what has no score.
+        Raises AssayError if something cannot be scored.
         """

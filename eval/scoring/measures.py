@@ -84,7 +84,7 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 
 def check_ranking(names: Iterable[str]) -> list[str]:
-    """As `check_names`, and raise AssayError for a measure of answers, which no run begins with."""
+    """Check names as `check_names` does, and raise AssayError for a measure of answers."""
     shown = check_names(names)
     for name in shown:
         if find(name).of_answers:
@@ -131,15 +131,15 @@ def find_deepest(names: Iterable[str]) -> str:
 
 
 def find_reach(names: Iterable[str]) -> int:
-    """Return how many hits the deepest of the measures looks at; 0 where none has a cutoff."""
+    """Return the number of hits that the deepest measure looks at; 0 if none has a cutoff."""
     return max((find(name).cutoff or 0 for name in names), default=0)
 
 
 def choose_depth(names: Sequence[str], default: int, given: int | None = None) -> int:
-    """Return how many hits of a query a run keeps that is to report the measures `names`.
+    """Return the number of hits per query that a run keeps in order to report `names`.
 
-    These are `default`, or as many as the deepest measure looks at. Raises AssayError where fewer
-    are `given`.
+    It is `given`, or else `default` or the reach of the deepest measure, whichever is more. Raises
+    AssayError if fewer are `given` than a measure looks at.
     """
     if given is not None:
         check_reach(names, given, "depth")
@@ -156,7 +156,7 @@ def check_reach(names: Sequence[str], depth: int, what: str) -> None:
 
 
 def choose_headline(names: Iterable[str]) -> str:
-    """Return the one of the measures `names` by which a run is called good or bad."""
+    """Return the headline measure of `names`: the one that decides if a run is good or bad."""
     listed = list(names)
     return HEADLINE if HEADLINE in listed else listed[0]
 
@@ -198,7 +198,7 @@ def score_columns(measures: Iterable[Measure], grid: Grid) -> Scores:
 
 
 def _refuse(name: str, parts: Iterable[str]) -> AssayError:
-    """Return what is said of a name that no measure has: near ones, and what is allowed."""
+    """Return the error for an unknown name of a measure: it lists similar and allowed names."""
     stem, rest = re.match(r"(\w*)(.*)", name, re.S).groups()  # type: ignore[union-attr]
     near = suggest(stem, sorted({*KINDS, *SHOWN, *(() if rest else generated.KINDS)}), rest)
     added = "".join(f", {part}" for part in parts)

@@ -1,6 +1,6 @@
-"""Measures of one ranking at a time, be they of this project or somebody's own.
+"""Measures of one ranking at a time, of this project or of users.
 
-Those of somebody's own are classes that an installed package names in `assay.measures`.
+Measures of users are classes that an installed package names in `assay.measures`.
 """
 
 import math

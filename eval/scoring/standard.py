@@ -19,10 +19,11 @@ RUN = {"q1": {"u": 4.0, "b": 3.0, "c": 2.0, "a": 1.0}, "q2": {"y": 1.0}}
 
 
 def parse(name: str) -> Any:
-    """Return ir-measures' measure of a name; None where it has none of the name, or none that is
-    computed with what is installed.
+    """Return ir-measures' measure of a name.
 
-    Raises AssayError for a parameter of a value that its evaluators cannot take: some of them end
+    It is None if ir-measures has no such measure, or none that the installed packages compute.
+
+    Raises AssayError for a value of a parameter that its evaluators do not accept: some of them end
     the process.
     """
     import ir_measures
@@ -42,20 +43,20 @@ def parse(name: str) -> Any:
 
 
 class TrecMeasure(Measure):
-    """A measure that TREC run and qrels give: ir-measures computes it, with others in one call.
+    """A measure of a TREC run and qrels: ir-measures computes it, with others in one call.
 
-    Of a measure `of_hits` each hit counts once, whatever it counts for.
+    If it is `of_hits`, each hit counts once, however many gold items it covers.
     """
 
     within = SHARE
     of_hits: ClassVar[bool] = False
 
     def find_scorer(self) -> Scorer | None:
-        """Return what computes it in the place of ir-measures; None where nothing does."""
+        """Return the scorer that replaces ir-measures; None if there is none."""
         return None
 
     def check(self, name: str) -> bool:
-        """Say whether it is computed. Raises AssayError where ir-measures fails of rankings."""
+        """Return True if it is computed. Raises AssayError if ir-measures fails on rankings."""
         import ir_measures
 
         if self.find_scorer():
@@ -87,7 +88,7 @@ class TrecMeasure(Measure):
 
 
 def _find_fault(info: Any, key: str, value: Any) -> str:
-    """Return what values are allowed for the parameter `key`, or "" if `value` is one."""
+    """Return the values allowed for the parameter `key` in words, or "" if `value` is allowed."""
     if info.dtype is int:
         least = 0 if key in ("min_rel", "max_rel") else 1
         allowed = f"a whole number from {least} to {MOST}"

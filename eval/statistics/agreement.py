@@ -1,4 +1,4 @@
-"""How far two judges agree beyond chance."""
+"""Agreement of two judges beyond chance."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Of `n` texts that both graded: the share with the same grade, and κ, 1 for full agreement
-    and 0 for what chance gives. `weighted` counts a disagreement by the square of its distance.
-    None where chance alone leaves nothing to agree on: both gave one grade to all.
+    """The agreement of two judges on `n` texts that both graded.
+
+    It has the share of texts with the same grade, and κ, 1 for full agreement and 0 for that of
+    chance. `weighted` is κ with each disagreement weighted by the square of its distance. κ is
+    None if both judges gave one grade to all texts: chance leaves nothing to agree on.
     """
 
     n: int
@@ -32,7 +34,7 @@ def measure_agreement(grades: Sequence[tuple[int, int]]) -> Agreement:
 
 
 def _kappa(grades: Sequence[tuple[int, int]], power: int) -> float | None:
-    """Return κ with disagreements weighted by their distance to the `power`: by 0 all alike."""
+    """Return κ with disagreements weighted by their distance to the `power`: with 0 all alike."""
 
     def weigh(one: int, other: int) -> int:
         return 0 if one == other else abs(one - other) ** power

@@ -106,9 +106,10 @@ def _rank_ends(n: int, share: float) -> tuple[int, int]:
 
 
 def allows_ratio(n: int, percent: float) -> bool:
-    """Whether `n` pairs are enough for the interval of `estimate_percentile_ratio` to be believed.
+    """Return True if `n` pairs are enough for a valid interval of `estimate_percentile_ratio`.
 
-    The bootstrap draws no value beyond the largest seen: of fewer its interval is too short.
+    The bootstrap draws no value beyond the largest seen: with fewer pairs its interval is too
+    short.
     """
     return n >= (FEWEST_PAIRS if percent <= MEDIAN else FEWEST_PAIRS_BEYOND)
 

@@ -47,12 +47,12 @@ def number_groups(keys: Sequence[Hashable]) -> Groups:
 
 
 def are_single(groups: Groups) -> bool:
-    """Say whether no group has two cases."""
+    """Return True if no group has two cases."""
     return int(groups.max(initial=-1)) + 1 == len(groups)
 
 
 def count_effective(groups: Groups) -> float:
-    """Return the number of groups of one size that would weigh as these do: n² / Σ nᵢ².
+    """Return the effective number of groups, of one size and the same weight: n² / Σ nᵢ².
 
     It is at most the number of groups, and near 1 where one of them holds nearly all cases.
     """
@@ -61,10 +61,10 @@ def count_effective(groups: Groups) -> float:
 
 
 def find_design_effect(differences: Values, groups: Groups) -> float:
-    """Return how many times as large the variance of the mean is as that of independent cases.
+    """Return the ratio of the variance of the mean to that of independent cases.
 
     The variance by groups is CR2 (`estimate_grouped_difference`), that of independent cases s² / n.
-    1.0 where nothing varies and for a single group, of which nothing tells.
+    The ratio is 1.0 if nothing varies, and for a single group, which does not show it.
     """
     values = np.asarray(differences, dtype=float)
     n = len(values)
@@ -102,8 +102,8 @@ def list_independent(differences: Floats, groups: Groups, share: float = 0.0) ->
     varies as the sum of the differences does. With a `share` of 0 they are the sums by group. Where
     the groups are a larger share of all that there are, only the rest of what groups have in common
     is left to chance (two-stage sampling: Cochran 1977, Sampling Techniques, 10.3): rows of groups
-    count by the root of 1 - share, and beside them stand those of their cases, by the root of
-    share. A group of a single case stays as it is: nothing tells what it has in common.
+    count by the root of 1 - share, and the rows of their cases are added, by the root of share. A
+    group of a single case stays as it is: what its cases have in common is not known.
     """
     if share <= 0:
         return _sum(differences, groups)
@@ -164,17 +164,18 @@ def estimate_grouped_difference(
     The standard error is CR2 (Bell and McCaffrey 2002), Student's quantile has Satterthwaite's
     degrees of freedom for cases that correlate within groups as these do (Imbens and Kolesár,
     "Robust standard errors in small samples", Review of Economics and Statistics 2016). As in
-    `estimate_difference` two groups are added of which half a one moves up, half a one down; each
-    has as many cases as the group of a case has on average, and moves as far as the groups do.
+    `estimate_difference` two groups are added of which half a group moves up and half a group
+    down; each has as many cases as the group of a case has on average, and moves as far as the
+    groups do.
 
     Args:
-        differences: Those of all cases.
-        groups: The number of the group of each.
+        differences: The differences of all cases.
+        groups: The number of the group of each case.
         largest: The largest size that a difference can have.
-        within: What the interval is cut to.
+        within: The range that the interval is cut to.
         level: The chance that the interval does not hold the mean.
-        share: That of all groups there are: the variance is `1 - share` times that by groups and
-            `share` times that by cases (see `list_independent`).
+        share: The share of these groups among all that exist: the variance is `1 - share` times
+            that by groups and `share` times that by cases (see `list_independent`).
 
     Returns:
         The mean of the differences; the interval holds it.
@@ -289,17 +290,17 @@ def estimate_clustered_ratio(
 
 
 def _estimate_binary(plain: Estimate, size: float) -> Estimate:
-    """Return a share with the interval of so many independent cases."""
+    """Return a share with the interval of `size` independent cases."""
     found = estimate_share(plain.value * size, size)
     low, high = min(found.low, plain.low), max(found.high, plain.high)
     return Estimate(plain.value, low, high, plain.n)
 
 
 def _find_size(values: Floats, sums: Floats, typical: float, largest: float) -> float:
-    """Return the mean square of what a group with `typical` cases moves by, a case.
+    """Return the mean square of the change per case of a group with `typical` cases.
 
-    It is that of the groups that moved and of one more: its cases move by the `largest` size, and
-    cancel out as the others' do, unless no group moved.
+    It is that of the groups that changed and of one more: its cases change by the `largest` size,
+    and cancel out as the others' do, unless no group changed.
     """
     squares = (sums / typical) ** 2
     moved = int(np.count_nonzero(np.abs(sums) > TIE))

@@ -1,4 +1,4 @@
-"""Whether groups of cases differ by unlike amounts. Plain numbers only."""
+"""A test of whether groups of cases differ by unequal amounts. Plain numbers only."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ def compare_groups(
     `differences` has the shape (cases, tests); `groups` numbers the group of each case from 0.
     The statistic is the sum of squares between groups, over that of all differences less their
     mean. Under the null hypothesis each difference less the mean might as well have the other
-    sign: the wild bootstrap (Liu, Annals of Statistics 1988), which lets groups vary unlike, by
-    the same draws of signs as `randomise_family`. p-values are adjusted for all columns, by the
-    largest statistic of each draw. 1 where nothing varies, or there is one group.
+    sign: the wild bootstrap (Liu, Annals of Statistics 1988), which allows groups of unequal
+    variance, by the same draws of signs as `randomise_family`. p-values are adjusted for all
+    columns, by the largest statistic of each draw. They are 1 if nothing varies, or if there is one
+    group.
 
     `clusters` numbers those of cases that are not independent, which may reach across groups:
     signs are then drawn as `randomise_family` does of such, of which these are a `share`.

@@ -32,11 +32,11 @@ SAME = 1e-4
 class FamilyTest:
     """Two-sided p-values by test: each for itself, and adjusted for all.
 
-    `reach` is what each could be adjusted to at best: if all cases that moved in it had moved one
-    way, and the other tests were as they are. `level` is that of each test by itself at which the
-    largest statistic of all keeps .05 (one step): what intervals and the power of the family are
-    computed at. `apart` holds, for each part of the family that was asked for, those adjusted for
-    it alone.
+    `reach` is the smallest adjusted p-value that each test could have: if all cases that differ in
+    it had the same sign, and the other tests were as they are. `level` is the level of each single
+    test at which the largest statistic of all keeps .05 (one step): intervals and the power of the
+    family are computed at it. `apart` holds, for each requested part of the family, the p-values
+    adjusted for that part alone.
     """
 
     p_values: tuple[float, ...]
@@ -55,10 +55,10 @@ def randomise_family(
     """Test every column of `differences`, of shape (cases, tests), for a mean other than 0.
 
     A case that is no part of a test has a 0 there. With up to 13 rows that are not 0 all signs are
-    tried, else 9,999 draws with a fixed seed; what a column gives for itself does not depend on
-    the other columns. Adjusted step by step down (Westfall and Young 1993, algorithm 2.8): what is
-    found no longer counts against the rest. Draws need not grow with the family, for no p-value
-    is multiplied by its size.
+    tried, else 9,999 draws with a fixed seed; a column's own p-value does not depend on the other
+    columns. The adjustment is step-down (Westfall and Young 1993, algorithm 2.8): a finding no
+    longer counts against the rest. The number of draws need not grow with the family, since no
+    p-value is multiplied by its size.
 
     Each of `parts`, which are columns, is adjusted by the same draws as if it were the family.
 
@@ -152,7 +152,7 @@ def _find_blocks(
 ) -> list[tuple[slice, NDArray[np.intp]]]:
     """Return the columns in groups, each with the rows beyond which all of it is 0.
 
-    No two groups share a row: types of query, which have few queries each, are drawn apart.
+    No two groups share a row: types of query, which have few queries each, are drawn separately.
     """
     filled = scaled != 0
     first = filled.argmax(axis=0)

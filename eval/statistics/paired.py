@@ -14,13 +14,14 @@ def estimate_difference(
 ) -> Estimate:
     """Return the mean of paired differences with its interval at confidence 1 - `level`.
 
-    Two differences are added before the interval is computed: half a one up, half a one down and
-    one of 0. Of scores of 0 and 1 that is half a query more in each of the four cells (Agresti and
-    Min, "Simple improved confidence intervals for comparing matched proportions", Statistics in
-    Medicine 2005). Of graded scores their size is the root mean square of those that moved, with
-    one of the `largest` size there can be counted among them. Student's quantile takes the place
-    of the normal one. `value` stays the mean of the differences given; the interval is cut to
-    `within`, and holds `value`. Raises ValueError without a difference.
+    Two differences are added before the interval is computed: half a difference up, half a
+    difference down and one of 0. For scores of 0 and 1 that is half a query more in each of the
+    four cells (Agresti and Min, "Simple improved confidence intervals for comparing matched
+    proportions", Statistics in Medicine 2005). For graded scores their size is the root mean square
+    of the differences other than 0, with one of the `largest` possible size counted among them.
+    Student's quantile takes the place of the normal one. `value` stays the mean of the differences
+    given; the interval is cut to `within`, and holds `value`. Raises ValueError without a
+    difference.
 
     >>> found = estimate_difference([0.0] * 20, 1.0)
     >>> round(found.low, 3), found.value, round(found.high, 3)
@@ -42,7 +43,7 @@ def estimate_difference(
 
 
 def bound_single(mean: float, largest: float, within: Range, n: int) -> Estimate:
-    """Return a mean of which nothing tells how it varies: all that it can be is its interval."""
+    """Return a mean of unknown variance: its interval is the whole range of possible values."""
     ends = within if np.all(np.isfinite(within)) else (mean - largest, mean + largest)
     return Estimate(mean, min(ends[0], mean), max(ends[1], mean), n)
 

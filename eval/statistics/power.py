@@ -1,8 +1,8 @@
-"""With what power a test of drops finds one of a given size. Plain numbers only.
+"""The power of a test of drops to find one of a given size. Plain numbers only.
 
 A mean can drop in two ways. A spread drop lowers every case a little, and leaves the differences
 varying as they do; a sparse one takes everything from a few cases, and varies the more for it. The
-first is the easier to find, and nothing tells beforehand which it will be: both are stated. The
+first is the easier to find, and which it will be is not known beforehand: both are stated. The
 power is the share of simulated samples in which the test itself (`max_t.randomise_drops`, with
 fewer draws) finds the drop. The samples are cases drawn with replacement, each with its difference.
 """
@@ -58,7 +58,7 @@ class PowerCurve:
 
 @dataclass(frozen=True, slots=True)
 class DropPower:
-    """The power of the test for drops of one measure, by how they come about."""
+    """The power of the test for drops of one measure, spread and sparse."""
 
     spread: PowerCurve
     sparse: PowerCurve
@@ -84,9 +84,9 @@ def foresee_drops(
 
     Args:
         scores: those that can drop, of shape (cases, measures).
-        differences: how they vary without a drop, of the same shape. Each may as well have the
-            other sign, as the test presumes; so what they drop or rise on average does not count.
-        level: what a p-value must reach.
+        differences: their variation without a drop, of the same shape. Each may as well have the
+            other sign, as the test presumes; so their mean does not count.
+        level: the largest p-value of a finding.
         minima: the smallest drop of each measure that counts.
         clusters: the groups that signs are drawn by: these drop, or not, and not single cases. They
             count as if all others of the collection were left to chance, which states no less.
@@ -148,7 +148,7 @@ def _trace(
 
 
 def _find_shares(changed: Samples, signs: Samples, level: float, minima: Numbers) -> Numbers:
-    """Return by measure in what share of the samples a drop is found.
+    """Return for each measure the share of the samples in which a drop is found.
 
     `changed` has the shape (samples, cases, measures), `signs` (cases, draws).
     """

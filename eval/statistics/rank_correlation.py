@@ -1,4 +1,4 @@
-"""Whether two sets of scores of the same cases put the same things in the same order."""
+"""Rank correlation: the degree to which two sets of scores order the same things alike."""
 
 from collections.abc import Sequence
 
@@ -46,8 +46,9 @@ def correlate(one: Floats, other: Floats) -> Floats:
 
 
 def cross_tabulate(pairs: Sequence[tuple[int, int]], highest: int) -> list[list[int]]:
-    """Return the confusion matrix: a row for each first grade from 0 to `highest`, of how often
-    each second one was given beside it.
+    """Return the confusion matrix of pairs of grades.
+
+    It has a row for each first grade and a column for each second grade, from 0 to `highest`.
     """
     table = [[0] * (highest + 1) for _ in range(highest + 1)]
     for first, second in pairs:

@@ -1,4 +1,4 @@
-"""How well a score tells two kinds of cases apart. Plain numbers only."""
+"""ROC curves: the ability of a score to separate two kinds of cases. Plain numbers only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ RESAMPLES_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a threshold does: the shares of the positive and negative cases that lie below it."""
+    """A threshold with the shares of the positive and of the negative cases that lie below it."""
 
     threshold: float
     positives_below: float
@@ -74,7 +74,7 @@ def _compare(positives: Sequence[float], negatives: Sequence[float]) -> NDArray[
 
 
 def _draw(generator: np.random.Generator, n: int) -> NDArray[np.float64]:
-    """Return how often each of `n` cases is in each resample, as shares: (resamples, cases)."""
+    """Return the share of each of `n` cases in each resample, of shape (resamples, cases)."""
     drawn = generator.integers(n, size=(RESAMPLES_AT_ONCE, n))
     drawn += n * np.arange(RESAMPLES_AT_ONCE)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=RESAMPLES_AT_ONCE * n)

@@ -42,7 +42,7 @@ def randomise(differences: Sequence[float]) -> float:
 
 
 def can_reach(level: float, n: int) -> bool:
-    """Say whether the randomisation of `n` differences can give a p-value of `level` or less.
+    """Return True if the randomisation of `n` differences can give a p-value of at most `level`.
 
     The smallest is that of n differences of one sign: 2 of the 2^n ways to choose signs.
     """
@@ -55,7 +55,7 @@ def smallest_p(n: int) -> float:
 
 
 def presumes_symmetry(differences: Values, largest: float) -> bool:
-    """Say whether a mean difference rests on gains and losses being alike in size.
+    """Return True if a mean difference rests on gains and losses being alike in size.
 
     The randomisation test presumes that each difference might as well have the other sign. Where
     a few cases lose the `largest` amount there can be and all others gain a little, a sample that
@@ -104,13 +104,13 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
 
 
 def find_detectable(differences: Values, largest: float, level: float = ALPHA) -> float | None:
-    """Return the smallest mean difference that so many, varying as these do, show with power 0.8.
+    """Return the smallest mean difference that as many cases with this variance show at power 0.8.
 
-    It is `detectable` at `level`, but where each is 0 or the `largest` there can be, as of scores
-    of 0 and 1, and where fewer moved than can give a p-value of `level`, not less than what
-    randomisation needs: that enough of them move. Beside other tests `level` is that of each test
-    of the family (`max_t.FamilyTest`). None where nothing tells: for fewer than that or than two,
-    and for equal differences other than 0 and the largest.
+    It is `detectable` at `level`. If each difference is 0 or the `largest` possible one, as with
+    scores of 0 and 1, or if fewer differ from 0 than can give a p-value of `level`, it is not less
+    than what randomisation needs: that enough of them differ from 0. In a family of tests, `level`
+    is that of each test (`max_t.FamilyTest`). It is None if the size cannot be determined: for
+    fewer differences than that or than two, and for equal ones other than 0 and the largest.
     """
     n, deviation = len(differences), spread(differences)
     if deviation is None:

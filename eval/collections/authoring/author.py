@@ -1,4 +1,4 @@
-"""Making a collection of somebody's own documents and questions."""
+"""Making a collection of a user's own documents and questions."""
 
 import os
 import re
@@ -43,11 +43,11 @@ UNLOCATED, PIPELINE, PAGES = "unlocated.csv", "pipeline.yaml", "pages.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class AuthoredCollection:
-    """What was made, and where; `written` is false where no question could be placed.
+    """A collection that was made; `written` is false if no question could be placed.
 
-    `notes` say what of the documents is not searched, or may have been meant otherwise.
-    `copies` is the folder that has the documents' text, None where they stay where they are;
-    `followed` says whether the files that they were made of are looked at again.
+    `notes` name parts of the documents that are not searched, or may have been meant otherwise.
+    `copies` is the folder that has the documents' text, None if they stay in their own folder;
+    `followed` is true if changes of the files that they were made of are detected later.
     """
 
     name: str
@@ -65,10 +65,10 @@ class AuthoredCollection:
 class Origin:
     """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
 
-    `texts` are written into the collection, by id: what became of files in other formats. `pages`
-    are the offsets of their pages, where they have any. `records` describe those files, and
+    `texts` are the converted files of other formats, by id, which are written into the collection.
+    `pages` are the offsets of their pages, if they have any. `records` describe those files, and
     `converter` reads them.
-    `language` is a code of ISO 639-1, "" where only the script of the texts tells.
+    `language` is a code of ISO 639-1, "" if it is known only from the script of the texts.
     """
 
     folder: Path
@@ -86,7 +86,7 @@ class Origin:
         converter: AnyConverter | None = None,
         left_out: Sequence[str] = (),
     ) -> "Origin":
-        """Return the origin of what was `read` in a folder; files `left_out` give no documents."""
+        """Return the origin of the files `read` in a folder; those `left_out` give no documents."""
         if read.untouched:
             return cls(folder)
         texts = {item.id: item.converted.text for item in read.documents}
@@ -103,11 +103,11 @@ class Origin:
         return NativeSource(card, Path(), Problems(strict=True)).documents()
 
     def nameable(self, target: Path) -> bool:
-        """Whether a card in the folder `target` may name the documents' folder."""
+        """Return True if a card in the folder `target` may name the documents' folder."""
         return may_name(self.folder, target, target / FILE)
 
     def for_target(self, target: Path, documents: Mapping[str, Document]) -> "Origin":
-        """Return the origin of a collection in `target`: its own texts where it must have some.
+        """Return the origin of a collection in `target`, with its own texts if it needs them.
 
         `documents` are those that `read` returns.
         """
@@ -224,12 +224,12 @@ def write_files(origin: Origin, target: Path, files: Mapping[str, str]) -> None:
 
 
 def refer_to(name: str, target: Path) -> str:
-    """Return what commands call the collection `name` in the folder `target`."""
+    """Return the reference that commands use for the collection `name` in the folder `target`."""
     return name if target == Path("datasets").absolute() / name else _refer(target, Path.cwd())
 
 
 def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
-    """Return where the collection of the documents in `folder` goes: see `author`."""
+    """Return the folder for the collection of the documents in `folder`: see `author`."""
     target = output or Path("datasets", name or slug(folder.resolve().name))
     return Path(os.path.normpath(target.absolute()))
 
@@ -272,7 +272,7 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
 
 
 def _finish(target: Path, judged: JudgedQuestions) -> None:
-    """Write the list of what could not be placed, and seal the card."""
+    """Write the list of questions that could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, render_unlocated(judged.unlocated).encode())

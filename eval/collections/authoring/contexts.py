@@ -1,4 +1,4 @@
-"""Where the contexts of a collection lie, and the form in which its format reads them."""
+"""The file of a collection's contexts, and the form in which its format reads them."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -30,9 +30,9 @@ def read_documents(card: Card) -> list[Document]:
 
 
 def find_place(card: Card) -> Path:
-    """Return where contexts go unless told otherwise: where the data lies, as the card names it.
+    """Return the default file of contexts: in the folder of the data, named as in the card.
 
-    Raises AssayError when that place is not for writing.
+    Raises AssayError if that folder is not writable.
     """
     folder = find_data(card)
     if not os.access(folder, os.W_OK):
@@ -41,7 +41,7 @@ def find_place(card: Card) -> Path:
 
 
 def is_read_from(card: Card, path: Path) -> bool:
-    """Say whether loading the collection reads the contexts at `path`."""
+    """Return True if loading the collection reads the contexts at `path`."""
     # A folder without a card is read with the contexts that lie in it.
     name = card.contexts_file if card.path else FILE
     return name is not None and (find_data(card) / name).resolve() == path.resolve()

@@ -1,4 +1,4 @@
-"""Documents as files of a collection's own, for those whose text is not what their files hold."""
+"""Copies of documents in a collection's own folder, if their text differs from their files."""
 
 import shutil
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def check_copies(
 
 
 def _holds(folder: Path, texts: Mapping[str, str]) -> bool:
-    """Say whether a folder holds these texts, by id, and no other file."""
+    """Return True if a folder holds these texts, by id, and no other file."""
     files = [path for path in folder.rglob("*") if not path.is_dir()]
     return {path.relative_to(folder).as_posix() for path in files} == texts.keys() and all(
         (folder / id_).read_bytes() == text.encode() for id_, text in texts.items()
@@ -49,7 +49,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def owns_copies(target: Path) -> bool:
-    """Say whether a card in `target` names the folder of copies as its documents."""
+    """Return True if a card in `target` names the folder of copies as its documents."""
     if not (target / FILE).is_file():
         return False
     card = read_card(target / FILE)

@@ -76,7 +76,8 @@ def add_in_place(
 def finish_labelling(card: Card) -> Card:
     """Return the card, sealed if a process was killed while it added judgments in place.
 
-    Only where each file is as that process found or left it: what was changed since stays unsealed.
+    It is sealed only if each file is as that process found or left it; a later change keeps it
+    unsealed.
     """
     journal = _journal(card)
     if card.path is None or not journal.exists():
@@ -235,7 +236,7 @@ def _append(path: Path, content: bytes, lines: str) -> bytes:
 
 
 def _journal(card: Card) -> Path:
-    """Return the file that says what is being added, the digests of each file before and after."""
+    """Return the journal of an addition: the digests of each file before and after it."""
     return card.folder / f".{FILE}.labelling"
 
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Labels:
-    """The new judgments of a table; `unfilled` rows have no grade, `known` ones tell no news."""
+    """The new judgments of a table; `unfilled` rows have no grade, `known` ones are not new."""
 
     new: list[Label] = field(default_factory=list)
     unfilled: int = 0
@@ -46,12 +46,12 @@ def find_collection(file: Path, rows: Sequence[Row]) -> str:
 def check_labels(
     rows: Sequence[Row], collection: Collection, highest: int, problems: Problems
 ) -> Labels:
-    """Return what the rows of a table add to `collection`; rows without a grade are passed over.
+    """Return the labels that a table adds to `collection`; rows without a grade are skipped.
 
-    Reported to `problems`, and left out: an unknown query or document, a span that is not within
-    its document, a text that is not what the document holds there, a grade that is not a whole
-    number from 0 to `highest`, and a pair with another grade in an earlier row or in the
-    collection.
+    Rows with a fault are reported to `problems` and left out: an unknown query or document, a span
+    that is not within its document, a text that differs from the document's at that place, a grade
+    that is not a whole number from 0 to `highest`, and a pair with another grade in an earlier row
+    or in the collection.
     """
     reader = _Reader(collection, highest)
     labels = Labels()
@@ -76,7 +76,8 @@ def check_labels(
 def read_pairs(rows: Sequence[Row], collection: Collection, problems: Problems) -> list[Pair]:
     """Return the pairs of a table, each once, with the whole text that `collection` holds there.
 
-    Reported to `problems`, and left out: what `check_labels` would refuse whatever its grade.
+    Rows that `check_labels` would refuse whatever their grade are reported to `problems` and left
+    out.
     """
     reader = _Reader(collection, 0)
     pairs: dict[str, Pair] = {}
@@ -89,7 +90,7 @@ def read_pairs(rows: Sequence[Row], collection: Collection, problems: Problems) 
 
 
 class _Reader:
-    """Turns rows into labels. Raises RowError for what does not fit the collection."""
+    """A reader that turns rows into labels. Raises RowError for a row that does not fit."""
 
     def __init__(self, collection: Collection, highest: int) -> None:
         self._queries = {query.id: query for query in collection.queries}
@@ -97,7 +98,7 @@ class _Reader:
         self._highest = highest
         self._min_grade = collection.card.min_grade
         self._judges_spans = collection.card.judges_spans
-        # Where the card names a model for what names nobody, a person must be told.
+        # If judgments that name nobody are a model's by the card, those of a person must say so.
         self._unnamed = PERSON if collection.card.by_model else ""
         self._judged = {query: self._place_all(items) for query, items in collection.gold.items()}
 
@@ -151,7 +152,7 @@ class _Reader:
         )
 
     def find_passage(self, pair: Pair) -> str:
-        """Return the id of the passage that is judged, "" where spans are."""
+        """Return the id of the passage that is judged, "" if spans are judged."""
         if self._judges_spans:
             return ""
         document = self._documents[pair.doc_id]
@@ -165,10 +166,10 @@ class _Reader:
         )
 
     def is_known(self, label: Label) -> bool:
-        """Say whether the collection holds this judgment. Raises RowError for another grade.
+        """Return True if the collection has this judgment. Raises RowError for another grade.
 
-        A person's judgment is news where only a model has judged, and a model's is none where a
-        person has, whatever the grades.
+        A person's judgment is new if only a model has judged, and a model's is not new if a person
+        has, whatever the grades.
         """
         item = self._judged[label.query_id].get((label.doc_id, label.start, label.end))
         if item is None:

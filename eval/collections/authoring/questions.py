@@ -38,7 +38,7 @@ SHOWN = 200  # characters of the columns there are
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One row: what is asked and where the answer stands, all as written, "" for nothing."""
+    """One row: a question and the place of its answer, all as written, "" for nothing."""
 
     line: int
     question: str
@@ -50,7 +50,7 @@ class Question:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What rows of one query share: the id, or without one the text."""
+        """The key that rows of one query share: the id, or the text if there is none."""
         return ("id", self.id) if self.id else ("text", self.question)
 
 
@@ -140,7 +140,7 @@ def _read_sheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _write(cell: Any) -> str:
-    """Return what a cell of a sheet shows; numbers there have no kinds."""
+    """Return the text of a cell of a sheet; a whole number has no decimals."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     return "" if cell is None else str(cell)

@@ -164,7 +164,7 @@ def _show(places: Sequence[QuoteSpan], locator: Locator) -> str:
 
 
 def _name_document(question: Question, locator: Locator) -> str:
-    """Return the one document that a question names; "" where there is none such."""
+    """Return the one document that a question names; "" if there is none."""
     if not question.document:
         return ""
     found = locator.find_documents(question.document)

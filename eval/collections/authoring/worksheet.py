@@ -54,8 +54,9 @@ class Pair:
 
 
 def trim(text: str, start: int) -> tuple[int, int]:
-    """Return where `text`, which begins at `start`, begins and ends without the white space at
-    its ends; all of it where it holds nothing else.
+    """Return the begin and end of `text`, which begins at `start`, without white space at its ends.
+
+    It is all of the text if it is nothing but white space.
     """
     if not text.strip():
         return start, start + len(text)

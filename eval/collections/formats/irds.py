@@ -1,4 +1,4 @@
-"""Data sets of ir_datasets, which the extra `irds` brings."""
+"""Data sets of ir_datasets, which the extra `irds` installs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class IrdsCard(Card):
     )
 
     def why_unusable(self) -> str:
-        """Return what the format lacks here to be read, "" where nothing."""
+        """Return what is missing here to read the format, "" if nothing."""
         return "" if find_spec("ir_datasets") else hint_extra("irds")
 
 
@@ -164,7 +164,7 @@ class IrdsSource(Source[IrdsCard]):
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Tell why the data set, which is read in this block, cannot be. Raises AssayError."""
+        """Raise AssayError with the reason if the data set cannot be read in this block."""
         try:
             yield
         except (OSError, RuntimeError) as error:
@@ -185,7 +185,7 @@ def _load(identifier: str) -> Any:
 
 def _write_line(document: Document) -> bytes:
     values = {"_id": document.id, "title": document.title, "text": document.text}
-    # Half of a surrogate pair, which has no UTF-8, is told where the line is read.
+    # Half of a surrogate pair, which has no UTF-8, is reported when the line is read.
     return f"{json.dumps(values, ensure_ascii=False)}\n".encode(errors="backslashreplace")
 
 
@@ -194,7 +194,7 @@ def _read_document(row: Row) -> Document:
 
 
 def _make_document(record: Any) -> Document:
-    """Return a record with its title apart, where it has a title and one field of text."""
+    """Return a document of a record, with a title if it has a title and one field of text."""
     fields = record._asdict()
     title = fields.get("title")
     texts = [fields[name] for name in TEXT_FIELDS if name in fields]

@@ -1,4 +1,4 @@
-"""Passages that stay in their files: of each, memory holds where it begins and ends."""
+"""Passages that stay in their files: memory holds the offsets of their begin and end."""
 
 import codecs
 import mmap
@@ -43,8 +43,10 @@ Content = bytes | mmap.mmap
 
 
 class Layout(NamedTuple):
-    """How a file is made of rows: `scan` yields each with the bytes at which it begins and ends,
-    and reports what is broken; `parse` reads one again.
+    """The row format of a file.
+
+    `scan` yields each row with the bytes at which it begins and ends, and reports broken ones;
+    `parse` reads a row again.
     """
 
     scan: Callable[[Path, Content, Problems], Iterator[tuple[Row, int, int]]]
@@ -59,7 +61,7 @@ class _File(NamedTuple):
 
 
 def is_large(paths: Sequence[Path], most: int) -> bool:
-    """Say whether files that can be mapped hold more than `most` bytes."""
+    """Return True if files, few enough to be mapped, hold more than `most` bytes."""
     return len(paths) <= MOST_FILES and sum(map(measure, paths)) > most
 
 
@@ -71,9 +73,9 @@ def shelve(
 ) -> Mapping[str, Document]:
     """Return the documents, each one passage, that `make` makes of the rows of files, by id.
 
-    They stay in the files: memory holds where each row begins and ends. What is wrong is told as by
-    a `Register`. What a file holds is in `plain`, where that is another. Raises AssayError where
-    one is broken, or an id stands twice.
+    They stay in the files: memory holds the offsets at which each row begins and ends. Problems are
+    reported as by a `Register`. `plain` is the file to read instead of those of `files`, if given.
+    Raises AssayError if a row is broken, or an id is repeated.
     """
     shelf = _PassageFiles(make, problems).read(files, plain)
     return ById(shelf, shelf.__getitem__)
@@ -98,7 +100,7 @@ class _PassageFiles:
     def read(
         self, files: Iterable[tuple[Path, Layout]], plain: Path | None
     ) -> PassageSequence[Document]:
-        """Return a shelf of the passages in the order of `files`."""
+        """Return the sequence of passages, read on access, in the order of `files`."""
         try:
             for path, layout in files:
                 for row, start, end in self._scan(path, layout, plain):
@@ -146,7 +148,7 @@ class _PassageFiles:
         return shelf
 
     def _take(self, i: int) -> Document:
-        """Return a passage, made anew. Raises AssayError where its row is broken now."""
+        """Return a passage, read again. Raises AssayError if its row is now broken."""
         path, content, layout, _ = self._file(i)
         try:
             piece = content[self._starts[i] : self._ends[i]]
@@ -167,7 +169,7 @@ class _PassageFiles:
 
 
 def _find_plain(path: Path) -> Path:
-    """Return `path`, or where its content lies unpacked."""
+    """Return `path`, or the file with its unpacked content."""
     if not is_packed(path):
         return path
 
@@ -202,7 +204,7 @@ JSON_LINES = Layout(_scan_lines, _parse_line)
 
 
 def find_undecodable(content: Content) -> int | None:
-    """Return at which byte `content` is not UTF-8, None where all of it is."""
+    """Return the first byte at which `content` is not UTF-8, None if all of it is."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for begin in range(0, len(content), PIECE):
         left = len(decoder.getstate()[0])

@@ -1,4 +1,4 @@
-"""What was computed from a collection's files before, by all that it was computed from."""
+"""Cached results of computations on a collection's files, keyed by all of their inputs."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ REVISION = 1  # raise it when files of a collection come to be read otherwise
 
 
 def find(kind: str, of: str) -> bytes | None:
-    """Return what was kept of a kind by the digest `of`; None without."""
+    """Return the cached value of a kind for the digest `of`; None if there is none."""
     key = digest(of, REVISION)
     with suppress(AssayError):
         return Cache(default_root()).get_many(kind, [key]).get(key)
@@ -18,6 +18,6 @@ def find(kind: str, of: str) -> bytes | None:
 
 
 def keep(kind: str, of: str, value: bytes) -> None:
-    """Keep a value by the digest `of`; where nothing can be written, it is computed anew."""
+    """Cache a value by the digest `of`; if nothing can be written, it is computed again later."""
     with suppress(AssayError):
         Cache(default_root()).put_many(kind, {digest(of, REVISION): value})

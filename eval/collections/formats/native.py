@@ -200,13 +200,13 @@ class NativeSource(Source[NativeCard]):
 
     @cached_property
     def changes(self) -> Changes:
-        """What became of the files that the documents were made of. Raises AssayError."""
+        """The changes of the files that the documents were made of. Raises AssayError."""
         card = self._card
         if card.originals is None or card.conversions is None:
             return Changes()
         folder = Path(os.path.normpath(self._root / card.originals))
         if not folder.is_dir():
-            return Changes()  # which is told with the documents
+            return Changes()  # which is reported with the documents
         if card.path:
             check_places([folder], self._root, card.path)
             check_values(card.path, card.model_dump(include={"converter"}, exclude_none=True))
@@ -223,9 +223,9 @@ class NativeSource(Source[NativeCard]):
         return [*records, *(folder / name for name in self.changes.texts)]
 
     def write_changes(self) -> list[Path]:
-        """Copy the text of originals that have changed again; return what was written.
+        """Copy the text of changed originals again, and return the files that were written.
 
-        Their records come last: until they are written, the same is found anew.
+        Their records are written last: until then the same changes are found again.
         """
         changes, card = self.changes, self._card
         if not changes:
@@ -354,7 +354,7 @@ class NativeSource(Source[NativeCard]):
         return render_rows([row | {key: value for key, value in origin.items() if value}])
 
     def find_files(self, variant: str) -> dict[str, Path]:
-        """Return the file that judges each query: of several, the first that does."""
+        """Return the file that judges each query: the first one if there are several."""
         found: dict[str, Path] = {}
         for name in self._card.judgment_files(variant):
             path = self._root / name
@@ -370,8 +370,9 @@ class NativeSource(Source[NativeCard]):
         queries: set[str],
         target: Path,
     ) -> dict[str, Any]:
-        """Write the judgments of those `queries` that a table judges as spans, in a file of their
-        own that comes first; return what then changes in the card.
+        """Write judgments of a table as spans, for those `queries` that have them in a table.
+
+        They go into a file of their own that comes first. Return the keys of the card that change.
         """
         files = self.find_files(variant)
         in_tables = {query for query, path in files.items() if find_suffix(path) == TABLE}
@@ -387,8 +388,9 @@ class NativeSource(Source[NativeCard]):
     def _read_anchors(
         self, documents: Mapping[str, Document], drift: Drift
     ) -> tuple[Mapping[str, Span], set[str]]:
-        """Return what a .tsv file may name: the anchors, or without any, the documents; and the
-        anchors whose text is not there any more.
+        """Return the spans that a .tsv file may name, and the anchors whose text is gone.
+
+        The spans are the anchors, or the documents if there are no anchors.
         """
         if self._card.anchors is None:
             return {name: (name, 0, len(item.text)) for name, item in documents.items()}, set()

@@ -1,4 +1,4 @@
-"""The files that documents were made of, and what of them has changed since."""
+"""The files that documents were made of, and their changes since."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What became of originals since the documents were made of them.
+    """The changes of originals since the documents were made of them.
 
     `texts` and `pages` are those of documents of new or changed files, by id; `gone` the ids of
     documents without a file that gives them text. `records` describe all files as they are now.
@@ -69,8 +69,8 @@ def find_changes(
 ) -> Changes:
     """Compare the files in `folder` with the records `known` of them, and convert changed ones.
 
-    Says how many there are. A file that gives no text is reported. Raises AssayError where a
-    changed file needs what is not installed.
+    Reports their number. A file that gives no text is reported. Raises AssayError if a changed file
+    needs a package that is not installed.
     """
     used = converter or MARKITDOWN
     read = list_formats(used)

@@ -50,7 +50,7 @@ def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") ->
 
 @contextmanager
 def telling(path: Path, problems: Problems) -> Iterator[None]:
-    """Report why the content of `path`, which is read in this block, cannot be."""
+    """Report the reason if the content of `path` cannot be read in this block."""
     try:
         yield
     except FileNotFoundError:
@@ -66,13 +66,13 @@ def telling(path: Path, problems: Problems) -> Iterator[None]:
 
 
 def choose_progress(size: int, problems: Problems) -> Progress:
-    """Return where the reading of so many bytes is shown: nowhere when that takes a moment."""
+    """Return the progress that shows the reading of `size` bytes: none if they are few."""
     return problems.progress if size >= SHOWN_FROM else Quiet()
 
 
 @contextmanager
 def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[int], None]]:
-    """Yield what is to be told how many of a file's `size` bytes are read, and shows it."""
+    """Yield a function that takes the number of a file's `size` bytes read so far and shows it."""
     total = size // MEGABYTE
     progress = choose_progress(size, problems)
     bar = progress.track(range(total), f"reading {path.name}, MB", total)
@@ -89,7 +89,7 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
         yield reach
         reach(size)
     finally:
-        if isinstance(bar, Generator):  # what is left of a bar goes before an error is told
+        if isinstance(bar, Generator):  # a bar is removed before an error is reported
             bar.close()
 
 
@@ -99,7 +99,7 @@ def open_unpacked(path: Path, most: int | None = None) -> BufferedReader:
 
 
 def is_packed(path: Path) -> bool:
-    """Say whether a file is packed by gzip, by its name or else by its content."""
+    """Return True if a file is packed by gzip, by its name or else by its content."""
     if path.suffix == GZIP:
         return True
     with path.open("rb") as file:
@@ -107,14 +107,14 @@ def is_packed(path: Path) -> bool:
 
 
 def measure(path: Path) -> int:
-    """Return the bytes that a file holds, 0 without one; where it is packed, that is a guess."""
+    """Return the bytes of a file's unpacked content, 0 without a file; a guess if it is packed."""
     if not path.is_file():
         return 0
     return path.stat().st_size * (PACKING if is_packed(path) else 1)
 
 
 def find_suffix(path: Path) -> str:
-    """Return what kind of file `path` is, packed or not: `.jsonl` of `corpus.jsonl.gz`."""
+    """Return the suffix of `path` without that of gzip: `.jsonl` for `corpus.jsonl.gz`."""
     return (path.with_suffix("") if path.suffix == GZIP else path).suffix
 
 
@@ -162,9 +162,9 @@ def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:
 
 
 def split_table(text: str, *, strict: bool = False) -> "Reader":
-    """Return a reader of the rows of a table; its first line tells what stands between cells.
+    """Return a reader of the rows of a table; its first line shows the delimiter of cells.
 
-    That is its header, or the line `sep=;` which Excel reads and writes before it.
+    That line is the header, or the line `sep=;` which Excel reads and writes before it.
     """
     csv.field_size_limit(bounds.LINE)  # its own limit is less than a document
     told = SEPARATOR.match(text)

@@ -42,7 +42,7 @@ class Row:
     values: Mapping[str, Any]
 
     def has(self, key: str) -> bool:
-        """Say whether `key` has a value; null is none."""
+        """Return True if `key` has a value; null is none."""
         return self.values.get(key) is not None
 
     def string(self, key: str, default: str | None = None) -> str:
@@ -82,15 +82,16 @@ class Row:
 
 
 def parse_grade(written: str) -> int | None:
-    """Return the whole number from 0 that a cell shows, be it 2.0 as pandas writes it beside
-    blanks; else None.
+    """Return the whole number from 0 that a cell shows, or None if it shows none.
+
+    2.0 counts as 2: pandas writes it so in columns with blanks.
     """
     match = GRADE.fullmatch(written.strip())
     return int(match[1]) if match else None
 
 
 def find_grade(names: Iterable[str]) -> str | None:
-    """Return the name among `names` under which the grade stands, None where none is known."""
+    """Return the name among `names` that is a known name of the grade, None if there is none."""
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(name.strip().casefold(), name)
@@ -100,7 +101,7 @@ def find_grade(names: Iterable[str]) -> str | None:
 def read_grade(row: Row) -> int:
     """Return the grade of a judgment by any name it may have, 1 for a row without one.
 
-    Raises RowError where it is no whole number, and where a number stands under another name.
+    Raises RowError if it is no whole number, or if a number has another name.
     """
     name = find_grade(row.values)
     if name is not None:
@@ -133,7 +134,7 @@ def find_alike(identifier: str, known: Mapping[str, Any]) -> str | None:
 
 
 def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> str:
-    """Return in words that no id of `known` is `identifier`, and what one there looks like."""
+    """Return a message that no id of `known` is `identifier`, with an example of a known one."""
     missing = f'there is no {what} "{identifier}"'
     if not known:
         return f"{missing}; none was read"
@@ -168,7 +169,7 @@ def parse_json_row(file: Path, line: int, text: str) -> Row:
 
 
 def check_characters(values: Any) -> None:
-    """Raise RowError where a text among JSON values has what is no character."""
+    """Raise RowError if a text among JSON values has a code point that is no character."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a format's reader is, and the books in which it keeps what it has read."""
+"""The reader of a format, and the classes in which it collects what it has read."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,11 +54,11 @@ class Source(ABC, Generic[C]):
         """Return the judgments of `variant`, resolved to characters of `documents`."""
 
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
-        """Return the row by which a format with contexts keeps that of a chunk."""
+        """Return the row in which a format with contexts stores the context of a chunk."""
         raise NotImplementedError
 
     def render_label(self, label: Label) -> str:
-        """Return the line by which a format that takes labels keeps a judgment."""
+        """Return the line in which a format that takes labels stores a judgment."""
         raise NotImplementedError
 
     def find_files(self, variant: str) -> dict[str, Path]:
@@ -72,8 +72,9 @@ class Source(ABC, Generic[C]):
         queries: set[str],
         target: Path,
     ) -> dict[str, Any]:
-        """Write what judgments of `queries` stand where none can be added into a file in `target`;
-        return what then changes in the card.
+        """Write judgments of `queries` from files that cannot be added to, into one in `target`.
+
+        Return the keys of the card that change.
         """
         return {}
 
@@ -85,20 +86,20 @@ def check_id(what: str, identifier: str) -> None:
 
 
 def describe_taken(what: str, identifier: str, line: int) -> str:
-    """Return in words that an id is that of an earlier line, too."""
+    """Return a message that an id is already that of an earlier line."""
     return f'{what} id "{identifier}" is taken by line {line}; ids must be unique'
 
 
 def digest_text(text: str) -> bytes:
-    """Return 16 bytes by which a text is known: of millions, no two have the same."""
+    """Return a digest of 16 bytes of a text: even of millions of texts, no two have the same."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Echoes(Generic[K]):
-    """Texts known by digests, to warn of one that is empty or stands twice.
+    """Texts known by digests, to warn of one that is empty or repeated.
 
-    `name` returns the id of the item that was noted by a key. `copies` says of which item another
-    is known to be a copy, by id, and so no cause to warn.
+    `name` returns the id of the item that was noted by a key. `copies` maps the id of an item that
+    is a known copy to that of its original: such a repetition causes no warning.
     """
 
     def __init__(
@@ -131,11 +132,10 @@ class Echoes(Generic[K]):
 
 
 class Register(Generic[T]):
-    """Items by id, in order, and where each stands. An id twice is an error, a text twice a
-    warning.
+    """Items by id, in order, each with its row.
 
-    `copies` are those of `Echoes`. `keeps_values` says whether rows keep their values, which of
-    documents are texts held twice.
+    A repeated id is an error, a repeated text a warning. `copies` are those of `Echoes`.
+    `keeps_values` says whether rows keep their values, which for documents holds texts twice.
     """
 
     keeps_values: ClassVar[bool] = False
@@ -174,9 +174,11 @@ class QueryRegister(Register[Query]):
 
 
 class GoldBook:
-    """Gold items by query and id. Grades below `min_grade` are kept as 0, and those that name
-    nobody are by `judged_by`. `spans` are those that are neither a whole document nor a prescribed
-    passage, each with its row, where `problems` are collected.
+    """Gold items by query and id.
+
+    Grades below `min_grade` are kept as 0, and those that name nobody are by `judged_by`. `spans`
+    are the items that are neither a whole document nor a prescribed passage, each with its row,
+    if `problems` are collected.
     """
 
     def __init__(
@@ -197,7 +199,7 @@ class GoldBook:
     def add(self, row: Row, item: GoldItem) -> None:
         """Keep `item`. Raises RowError for an unknown query and for two grades of one text.
 
-        Of a person's grade and a model's the person's counts, whatever the two are.
+        If a person and a model gave a grade, the person's counts, whatever the two are.
         """
         if item.query_id not in self._queries:
             raise RowError(describe_unknown("query", item.query_id, self._queries))
@@ -272,7 +274,7 @@ def make_passage(identifier: str, title: str, text: str) -> Document:
 
 
 def tell_passage(document: Document) -> str:
-    """Return what is told of a passage that is there twice: its title and text."""
+    """Return the text by which a repeated passage is recognised: its title and text."""
     return f"{document.title}\n{document.text}"
 
 

@@ -51,9 +51,9 @@ class Element(NamedTuple):
 
 
 class Elements:
-    """Finds the elements of some names, in capitals or not, in texts or in bytes.
+    """A finder of the elements of some names, in capitals or not, in texts or in bytes.
 
-    One pattern of both tags would read on from every tag that opens what is never closed.
+    One pattern of both tags would read to the end from every tag that is never closed.
     """
 
     def __init__(self, *names: str, binary: bool = False) -> None:

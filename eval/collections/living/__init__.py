@@ -1,1 +1,1 @@
-"""Collections whose documents are edited: judgments that are found again in what became of them."""
+"""Collections whose documents are edited: judgments are found again in the new versions."""

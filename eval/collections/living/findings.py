@@ -1,4 +1,4 @@
-"""What became of a judgment, in one word, and where it stands now or may stand."""
+"""The status of a judgment after its documents changed, and its present or possible places."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ KEPT = 0.5  # of the lines of a section or a document: with less of them it is a
 
 
 class Status(StrEnum):
-    """What became of a judgment."""
+    """The status of a judgment after its documents changed."""
 
     IN_PLACE = "in place"
     MOVED = "moved"
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A place that may be what became of a judgment; `similarity` runs from 0 to 1."""
+    """A possible new place of a judgment; `similarity` runs from 0 to 1."""
 
     place: QuoteSpan
     similarity: float
@@ -29,9 +29,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where a judgment stands now; None, and perhaps proposals, where that is not certain.
+    """The status and present place of a judgment; the place is None if it is not certain.
 
-    `edited` says that a section or a whole document kept its name and not all of its text.
+    There may be `proposals` then. `edited` is true if a section or a whole document kept its name
+    but not all of its text.
     """
 
     status: Status
@@ -41,7 +42,7 @@ class Finding:
 
 
 def judge_edit(place: QuoteSpan, similarity: float) -> Finding:
-    """Return what became of a judgment of a section or a document that still bears its name."""
+    """Return the finding on a judgment of a section or a document that has kept its name."""
     if similarity < KEPT:
         return Finding(Status.REWORDED, proposals=(Proposal(place, similarity),))
     return Finding(Status.IN_PLACE, place, edited=similarity < 1)

@@ -19,16 +19,16 @@ from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import QuoteSpan
 
 LEAST = 0.25  # of the lines: with less of them a document is not proposed
-MARGIN = 8  # characters of context by which one of several equal places is told from the others
+MARGIN = 8  # characters of context that distinguish one of several equal places from the others
 
 
 def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list[Finding]:
-    """Return what became of each judgment in the documents that there are now, `given` by id.
+    """Return the finding on each judgment in the present documents, `given` by id.
 
-    A text that stands verbatim (but for white space) in one place is taken. Of several places the
-    context on both sides decides, if one has 8 equal characters more than any other; then the
-    headings above. So must it for a text of less than six words or 32 characters, and for one that
-    stood in several places before: such a text may be another's.
+    A text that is found verbatim (but for white space) in one place is taken. Among several places
+    the context on both sides decides, if one has 8 equal characters more than any other; then the
+    headings above. The same holds for a text of less than six words or 32 characters, and for one
+    that was in several places before: the text found may belong to another passage.
     """
     texts = {name: document.text for name, document in given.items()}
     found: dict[int, Finding] = {}
@@ -53,7 +53,7 @@ def locate_all(anchors: Sequence[Anchor], given: Mapping[str, Document]) -> list
 def _find_by_name(
     anchor: Anchor, given: Mapping[str, Document], texts: Mapping[str, str]
 ) -> Finding | None:
-    """Return what needs no search: a text at its offsets, a section or document of its name."""
+    """Return a finding that needs no search: a text at its offsets, or a name that is kept."""
     if anchor.path not in texts:
         return None
     text = texts[anchor.path]
@@ -84,8 +84,10 @@ def _find_by_name(
 def _find_places(
     anchors: Mapping[int, Anchor], texts: Mapping[str, str]
 ) -> dict[int, list[QuoteSpan]]:
-    """Return all places of each anchor's text; of a short one, those in its own document, in what
-    became of it, and wherever its context is the same.
+    """Return all places of each anchor's text.
+
+    For a short text, they are those in its own document, in the two documents to which most texts
+    of that document have moved, and wherever its context is the same.
     """
     wide = {i: f"{item.prefix}{item.exact}{item.suffix}" for i, item in anchors.items()}
     distinctive = {i for i, item in anchors.items() if is_distinctive(item.exact)}
@@ -115,7 +117,7 @@ def _find_places(
 
 
 def _decide(anchor: Anchor, places: Sequence[QuoteSpan], texts: Mapping[str, str]) -> Finding:
-    """Return which of the places of its text a judgment stands in now."""
+    """Return the finding on a judgment whose text is found at `places`."""
     support = {
         place: measure_support(anchor, texts[place.doc_id], place.start, place.end)
         for place in places
@@ -153,14 +155,14 @@ def _list_under_headings(
 
 
 def _share_lines(lines: Collection[str], digests: Collection[str]) -> float:
-    """Return which share of `lines` is among those of another text; 1 of none."""
+    """Return the share of `lines` that are among those of another text; 1 for no lines."""
     return sum(line in digests for line in lines) / len(lines) if lines else 1.0
 
 
 def _locate_renamed(anchors: Mapping[int, Anchor], texts: Mapping[str, str]) -> dict[int, Finding]:
-    """Return the documents that whole ones, whose ids are gone, are called now, by key.
+    """Return the findings on whole documents whose ids are gone: their new ids, by key.
 
-    That is the document with most of the lines, if it has half of them and no other has as many.
+    It is the document with most of the lines, if it has half of them and no other has as many.
     """
     sought = {key: frozenset(anchor.lines) for key, anchor in anchors.items() if anchor.lines}
     if not sought:

@@ -1,4 +1,4 @@
-"""Judgments at the places that their text has now, and what is said of those that moved."""
+"""Judgments at the present places of their texts, and messages on those that moved."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,12 +22,12 @@ from assay.retrievers.base import Document, Progress
 
 @dataclass(slots=True)
 class Drift:
-    """How many judgments are where, of those that are not in place."""
+    """The number of judgments that are not in place, by status."""
 
     found: Counter[Status] = field(default_factory=Counter)
 
     def note(self, problems: Problems, row: Row, finding: Finding) -> bool:
-        """Count and report a judgment; return whether its place is certain."""
+        """Count and report a judgment, and return True if its place is certain."""
         if finding.status is Status.IN_PLACE:
             return True
         self.found[finding.status] += 1
@@ -56,7 +56,7 @@ class Drift:
         problems.note(row.file, f"{query}a judgment is {row.values[STATUS]} and does not count")
 
     def say(self, name: str, progress: Progress) -> None:
-        """Say in one line how many judgments moved, and how many are left out."""
+        """Report in one line the numbers of judgments that moved and that are left out."""
         moved = {i: self.found[i] for i in (Status.MOVED, Status.ELSEWHERE) if self.found[i]}
         left = {i: n for i, n in self.found.items() if i not in moved}
         parts = []

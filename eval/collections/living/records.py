@@ -38,7 +38,7 @@ class Record:
 
     @property
     def status(self) -> str:
-        """Why a sync set it aside; "" where it counts."""
+        """The reason why a sync set it aside; "" if it counts."""
         return str(self.values.get(STATUS, ""))
 
     @property
@@ -48,7 +48,7 @@ class Record:
 
     @property
     def key(self) -> str:
-        """What a judgment is known by while it waits for a person's decision."""
+        """The id of a judgment while it waits for a person's decision."""
         item = self.anchor
         return digest(self.query_id, item.path, item.start, item.section, item.exact)[:16]
 
@@ -71,7 +71,7 @@ class Record:
         self.values = _arrange(rest | values)
 
     def set_aside(self, status: str) -> None:
-        """Say why the judgment does not count from now on."""
+        """Record the reason why the judgment no longer counts."""
         self.values = _arrange(self.values | {STATUS: status})
 
 

@@ -1,7 +1,7 @@
-"""The table of judgments that wait for a person: what was judged, and what may have become of it.
+"""The table of judgments that wait for a person: the judged texts, and their possible new places.
 
-It is `review.jsonl` beside the card. A person gives its lines a `decision`, and the next sync does
-what was decided there.
+It is `review.jsonl` next to the card. A person gives its lines a `decision`, and the next sync
+carries it out.
 """
 
 import json
@@ -63,7 +63,7 @@ class OpenJudgment(BaseModel):
 
 
 def read_review(path: Path) -> dict[str, OpenJudgment]:
-    """Return what waits, by id; nothing where there is no such file.
+    """Return the judgments that wait, by id; none if there is no such file.
 
     Raises AssayError, naming the line, where it cannot be read.
     """
@@ -89,7 +89,7 @@ def read_review(path: Path) -> dict[str, OpenJudgment]:
 
 
 def write_review(path: Path, items: Mapping[str, OpenJudgment]) -> None:
-    """Write what waits, one judgment a line; without any, the file goes."""
+    """Write the judgments that wait, one a line; without any, remove the file."""
     ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
     lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
     content = "".join(f"{line}\n" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""Passages that may be what became of a text, by their likeness word by word."""
+"""Passages that may be a reworded text, by their similarity word by word."""
 
 import re
 from bisect import bisect_left
@@ -47,7 +47,7 @@ def propose(
 
 
 def compare(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1: the ratio of their words in order.
+    """Return the similarity of two texts, from 0 to 1: the ratio of equal words in order.
 
     Punctuation, tags and addresses are no words, unless the first text has no other.
     """
@@ -72,7 +72,7 @@ def _list_candidates(anchor: Anchor, path: str, text: str) -> list[tuple[QuoteSp
 
 
 def _find_between(anchor: Anchor, path: str, text: str) -> QuoteSpan | None:
-    """Return what stands now between the context before a text and that after it."""
+    """Return the span that is now between the context before a text and that after it."""
     before, after = anchor.prefix[-EDGE:], anchor.suffix[:EDGE]
     if len(before) < EDGE or len(after) < EDGE or text.count(before) != 1:
         return None

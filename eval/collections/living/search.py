@@ -24,7 +24,7 @@ def list_grams(tokens: list[str]) -> list[Gram]:
 
 
 def is_distinctive(text: str) -> bool:
-    """Say whether a text is long enough to be known by itself: six words and 32 characters."""
+    """Return True if a text is long enough to be distinctive: six words and 32 characters."""
     return len(text) >= 32 and len(list(islice(TOKEN.finditer(text), GRAM + 2))) == GRAM + 2
 
 

@@ -1,4 +1,4 @@
-"""What a judgment is anchored by: offsets, its text with a little on both sides, and its headings.
+"""Anchors of judgments: offsets, the text with some context on both sides, and its headings.
 
 The names and shapes are those of the Web Annotation Data Model of the W3C: TextPositionSelector
 (https://www.w3.org/TR/annotation-model/#text-position-selector) and TextQuoteSelector.
@@ -29,12 +29,12 @@ LANDMARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where a judgment was made: characters `start` to `end` of a document, which read `exact`.
+    """The anchor of a judgment: characters `start` to `end` of a document, which read `exact`.
 
     `exact` has no white space at its ends; "" is unknown. `headings` are those above it, the
-    outermost first. `copies` is in how many places of the collection the text was, 0 if unknown.
-    Of a `section` the text is what its heading has below it. A whole document has neither; `lines`
-    are digests of some of its lines.
+    outermost first. `copies` is the number of places of the collection that had the text, 0 if
+    unknown. For a `section`, the text is that below its heading. A whole document has neither text
+    nor section; `lines` are digests of some of its lines.
     """
 
     path: str
@@ -50,12 +50,12 @@ class Anchor:
 
     @property
     def is_document(self) -> bool:
-        """Whether a whole document was judged."""
+        """True if a whole document was judged."""
         return self.start < 0 and not self.section
 
 
 def flatten(row: Row) -> Row:
-    """Return a row with what its selectors say as keys `start`, `end`, `text`, `prefix`, `suffix`.
+    """Return a row with its selectors as keys `start`, `end`, `text`, `prefix`, `suffix`.
 
     One without selectors is returned as it is. Raises RowError.
     """
@@ -74,12 +74,12 @@ def flatten(row: Row) -> Row:
 
 
 def is_anchored(row: Row) -> bool:
-    """Say whether a flattened row keeps by what its text is known again."""
+    """Return True if a flattened row has an anchor: a text, or digests of lines."""
     return row.has("text") or row.has("lines")
 
 
 def read_anchor(row: Row) -> Anchor:
-    """Return what a flattened row is anchored by. Raises RowError."""
+    """Return the anchor of a flattened row. Raises RowError."""
     given = row.string("text", "")
     is_span = row.has("start") or row.has("end")
     start, end = (row.integer("start"), row.integer("end")) if is_span else (-1, -1)
@@ -134,12 +134,12 @@ def digest_lines(text: str) -> set[str]:
 
 
 def sketch(text: str) -> list[str]:
-    """Return the least digests of lines: of two documents as many are equal as lines are."""
+    """Return the smallest digests of lines: two documents share about as many as lines."""
     return sorted(digest_lines(text))[:SKETCH]
 
 
 def measure_support(anchor: Anchor, text: str, start: int, end: int) -> int:
-    """Return how many characters next to a place are those that were next to the anchor's text.
+    """Return the number of characters next to a place that were next to the anchor's text.
 
     Runs of white space count as one blank. The ends of a document count as characters.
     """
@@ -153,7 +153,7 @@ def measure_support(anchor: Anchor, text: str, start: int, end: int) -> int:
 
 
 def stands_beside(anchor: Anchor, text: str, start: int, end: int) -> bool:
-    """Say whether all that was on one side of the anchor's text is beside a place, or unknown."""
+    """Return True if all context on one side of the anchor is next to a place, or is unknown."""
     before, after = len(anchor.prefix), len(anchor.suffix)
     if not before and not after:
         return True
@@ -180,6 +180,6 @@ def _read_strings(row: Row, key: str) -> tuple[str, ...]:
 
 
 def without_anchor(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row says besides where its text is."""
+    """Return the values of a row without those of its anchor."""
     dropped = {SELECTOR, STATUS, "start", "end", "text", "prefix", "suffix", "headings", "copies"}
     return {key: value for key, value in values.items() if key not in dropped | {"path", "lines"}}

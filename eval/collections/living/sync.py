@@ -39,12 +39,12 @@ WAITING = (Status.REWORDED, Status.AMBIGUOUS)
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync found, and what it wrote.
+    """The findings of a sync, and the files that it wrote.
 
     `statuses` counts judgments, `edited` those of sections and whole documents that kept their
     name while text changed, `accepted` and `rejected` decisions of people. `gone` are the
-    judgments that went with this sync, `waiting` those that a person must look at. `written` are
-    files, none of a dry run.
+    judgments that were dropped by this sync, `waiting` those that a person must look at. `written`
+    are files, none after a dry run.
     """
 
     name: str
@@ -61,15 +61,15 @@ class SyncReport:
 
 
 def sync(card: Card, *, dry_run: bool = False, progress: Progress = QUIET) -> SyncReport:
-    """Find every judgment of a collection again, and write where it stands now.
+    """Find every judgment of a collection again, and write its present place.
 
     Args:
-        card: That of a native collection.
+        card: The card of a native collection.
         dry_run: Write nothing.
-        progress: Where reading shows itself.
+        progress: The progress that shows the reading.
 
     Returns:
-        What became of the judgments.
+        The report on the judgments.
 
     Raises:
         AssayError: The collection is of another format, or a file of it is broken. Nothing is
@@ -144,7 +144,7 @@ class _Sync:
         return decided
 
     def _count_copies(self, found: Sequence[Finding]) -> dict[str, int]:
-        """Return in how many places each judged text is."""
+        """Return the number of places of each judged text."""
         pieces = {
             self._texts[finding.place.doc_id][finding.place.start : finding.place.end]
             for record, finding in zip(self._records, found, strict=True)
@@ -172,8 +172,9 @@ class _Sync:
         record.set_aside(status)
 
     def _write(self, waiting: Mapping[str, OpenJudgment]) -> None:
-        """Write judgments first: what else is written follows from them, and is made up for by the
-        next sync where this one is killed.
+        """Write the files, judgments first.
+
+        The others follow from these: the next sync writes them if this one is killed.
         """
         report = self._report
         follow = [self._review, *filter(None, [self._card.path]), *self._source.list_changes()]

@@ -40,10 +40,10 @@ WORDS = {"description", "measures"}
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What is to be run, apart from the retriever and the collection themselves.
+    """The specification of a run, without the retriever and the collection themselves.
 
-    `config` is the resolved config as JSON values. `limit` searches only so many queries, evenly
-    spaced, for a quick look. `rerun` makes a new run though an equal one is stored.
+    `config` is the resolved config as JSON values. `limit` searches only that number of queries,
+    evenly spaced, for a quick look. `rerun` makes a new run though an equal one is stored.
     """
 
     name: str
@@ -77,8 +77,8 @@ def execute(
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
 
     A finished run of the same identity (config, collection, facts, code) is returned as it is.
-    One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
-    processes making the same run, the second waits.
+    An interrupted run is resumed. A degraded run is neither returned nor resumed: the parts that
+    failed may work by now. If two processes make the same run, the second waits.
     """
     from filelock import FileLock
 
@@ -100,7 +100,7 @@ def execute(
 
 @dataclass(frozen=True)
 class Ready:
-    """What indexing took, and of what the rankings are a function.
+    """The report of indexing, and the digests of everything that the rankings depend on.
 
     `subject` is the digest of all of that but this project's code, `identity` with the code.
     """
@@ -117,7 +117,7 @@ def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> R
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
     indexed = index(retriever, collection)
-    # All that rankings are a function of, beside the code.
+    # Everything that rankings depend on, apart from the code.
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
     packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
     return Ready(indexed, digest(settings, collection.digest, _find_facts(retriever), packages))
@@ -129,7 +129,7 @@ def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | N
 
 
 def find_stored(identity: str, reports: Path) -> Path | None:
-    """As `find_finished`, of a retriever that always answers the same."""
+    """Return the folder of `find_finished`, for a retriever that always gives the same answers."""
     stored = _list_stored(identity, reports)
     finished = [path for path in stored if (path / MANIFEST).exists()]
     return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None
@@ -245,7 +245,7 @@ def _gold_row(item: GoldItem, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _find_facts(retriever: Retriever) -> dict[str, Any]:
-    """Return what a retriever tells of itself, and the source of a class of somebody's own."""
+    """Return a retriever's metadata, and the source of its class if that is a user's."""
     with naming(f"{name_retriever(retriever)}: facts"):
         own = retriever.adapted if isinstance(retriever, AdaptedRetriever) else retriever
         facts = {**retriever.metadata(), **describe_class(own)}

@@ -1,4 +1,4 @@
-"""Timing two pipelines interleaved, each in a process of its own, so that they share the weather.
+"""Timing two pipelines interleaved, in separate processes, so that load affects both alike.
 
 Each process answers one query at a time over a line protocol: on its standard output a line
 `{"ready": true, "asks_server": …}` once it is warm; then, for every line `{"query": …}` on its
@@ -33,8 +33,8 @@ SECONDS_TO_END = 10
 class InterleavedTiming(BaseModel):
     """Milliseconds of whole searches by run, paired by query, of pipelines timed in one job.
 
-    `queries` are the ids of the queries, in the order in which they were timed. `load` is who
-    worked on the machine meanwhile.
+    `queries` are the ids of the queries, in the order in which they were timed. `load` is the load
+    of the machine meanwhile.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,7 +45,7 @@ class InterleavedTiming(BaseModel):
 
 
 class PairTimes(NamedTuple):
-    """Milliseconds of base and head, paired by query, and who worked on the machine meanwhile."""
+    """Milliseconds of base and head, paired by query, and the load of the machine meanwhile."""
 
     base: list[float]
     head: list[float]
@@ -54,9 +54,9 @@ class PairTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimedProcess:
-    """How a pipeline's process is started: `name` is what errors call it.
+    """The command that starts a pipeline's process; `name` is its name in errors.
 
-    `variables` are laid over the environment.
+    `variables` are added to the environment.
     """
 
     name: str
@@ -66,7 +66,7 @@ class TimedProcess:
 
 
 class Process:
-    """A running process, of which searches are timed."""
+    """A running process whose searches are timed."""
 
     def __init__(self, timed: TimedProcess) -> None:
         self._name = timed.name
@@ -85,9 +85,9 @@ class Process:
             raise AssayError(f"{self._name}: cannot be started: {error}") from None
 
     def wait_until_ready(self) -> bool:
-        """Return whether it asks a server, once the pipeline is indexed and warm.
+        """Wait until the pipeline is indexed and warm, and return True if it calls a server.
 
-        Raises AssayError if it ends before.
+        Raises AssayError if the process ends before.
         """
         return bool(self._read().get("asks_server"))
 
@@ -163,11 +163,11 @@ def alternate(
     progress: Progress,
     rounds: int = ROUNDS,
 ) -> list[list[float]]:
-    """Return what each process measures, paired by query: the median of so many `rounds`.
+    """Return the times that each process measures, paired by query: the median of `rounds`.
 
     Each query goes to all in turn, in an order that changes with every query (`balance_orders`).
-    Once there are 20, no further query is begun after `seconds` a process; the queries that were
-    not reached are left out, the last of them.
+    Once 20 queries are timed, no further query is begun after `seconds` a process; the queries that
+    were not reached are left out, the last of them.
     """
     count = len(processes)
     orders = balance_orders(count)
@@ -187,8 +187,8 @@ def alternate(
 def balance_orders(count: int) -> list[list[int]]:
     """Return orders of `count` processes: as many as there are, or twice as many of an odd count.
 
-    Over all of them each stands equally often at each place, and equally often right after each
-    other, since what a neighbour leaves in the processor's caches may cost or spare time. Williams,
+    Over all orders each process has each position equally often, and directly follows each other
+    process equally often, since the previous one changes the processor's caches. Williams,
     "Experimental designs balanced for the estimation of residual effects of treatments",
     Australian Journal of Scientific Research A 2 (1949).
     """

@@ -1,4 +1,4 @@
-"""Leaks: what a retriever shows to a query that its principal may not read."""
+"""Leaks: texts that a retriever shows to a query though its principal may not read them."""
 
 from collections.abc import Collection as Names
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ def check_leaks(
 ) -> None:
     """Raise LeakError for the first thing in `ranking` that the query may not find.
 
-    Hits, their definitions and every other chunk that the trace names are looked at: a report shows
-    them all. What parts plugged in say in words of their own must not have a word that only
-    documents hold which the principal may not read. The error does not repeat it.
+    Hits, their definitions and every other chunk that the trace names are checked: a report shows
+    them all. Texts that plugged-in parts generate must not have a word that is only in documents
+    which the principal may not read. The error does not repeat it.
     """
     name = name_retriever(retriever)
     readable = find_readable(collection.card, query.principal)
@@ -50,7 +50,7 @@ def check_leaks(
 
 
 def list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
-    """Yield the document of everything that a report shows of a ranking, and what it is."""
+    """Yield the document of everything that a report shows of a ranking, and its description."""
     for rank, hit in enumerate(ranking.hits, start=1):
         yield hit.chunk.doc_id, f"chunk {hit.chunk.id} at rank {rank}"
         for definition in hit.definitions:
@@ -60,7 +60,7 @@ def list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
 
 
 def _list_words(ranking: Ranking, foreign: Names[str] | None) -> Iterator[tuple[str, str]]:
-    """Yield what `foreign` entries of the trace, or all, say in words, and where it stands."""
+    """Yield the texts of `foreign` entries of the trace, or of all, each with its place."""
     for number, step in enumerate(ranking.trace, start=1):
         if foreign is None or step.name in foreign:
             yield step.name, f"the name of step {number}"

@@ -1,4 +1,4 @@
-"""Functions and objects of somebody's own, judged like any retriever."""
+"""Functions and objects of a user, judged like any retriever."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +16,8 @@ Search = Callable[[str, int], Any]
 class FunctionRetriever(Retriever):
     """A function of a query and a number of hits, and what it returns as a ranking.
 
-    `assay.retrievers.base.answers` says what that may be. It knows its documents by itself. Each
-    run of it is made anew, since what it refers to may have changed.
+    `assay.retrievers.base.answers` describes the values that are allowed. The function knows its
+    documents by itself. Its runs are never reused, since what it refers to may have changed.
     """
 
     nondeterministic = True
@@ -38,7 +38,7 @@ class FunctionRetriever(Retriever):
             pass  # a builtin that does not tell what it takes
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
-        """Learn what an answer may name; the function is told nothing."""
+        """Learn the documents that an answer may name; the function is not called."""
         self._chunks = NamedChunks(documents)
         return IndexReport(len(documents))
 
@@ -53,9 +53,9 @@ class FunctionRetriever(Retriever):
 
 
 class ObjectRetriever(AdaptedRetriever):
-    """Somebody's retriever: what it raises is told as an AssayError, and its class is noted.
+    """A user's retriever: what it raises becomes an AssayError, and its class is recorded.
 
-    Each run of it is made anew, since it may hold anything.
+    Its runs are never reused, since it may hold anything.
     """
 
     nondeterministic = True
@@ -76,7 +76,7 @@ class ObjectRetriever(AdaptedRetriever):
             return self._read(self.adapted.search(query, k), k)
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """Do as `search`, where chunks and their order alone are asked for."""
+        """Search as `search` does, if only chunks and their order are needed."""
         with naming(f"{self.name}: query {query!r}", always=True):
             return self._read(self.adapted.search_plain(query, k), k)
 

@@ -35,16 +35,16 @@ CHOICES = (
 
 
 class Replay(Retriever):
-    """Answers each query of a collection with the ranking that a system gave it elsewhere.
+    """A retriever that answers each query with the ranking that a system gave it elsewhere.
 
     A ranking may name passages that the collection prescribes, or whole documents. Queries
-    without a ranking find nothing. Steps that the file tells become the trace.
+    without a ranking find nothing. Steps in the file become the trace.
     """
 
     def __init__(self, file: RunFile, system: str, collection: Collection) -> None:
-        """Raise AssayError where the file names what the collection lacks, or misses its queries.
+        """Raise AssayError if the file names what the collection lacks, or misses its queries.
 
-        It also does where two queries of the same text have different rankings.
+        It is also raised if two queries of the same text have different rankings.
         """
         self._file = file
         self._chunks = NamedChunks(collection.documents)
@@ -101,11 +101,11 @@ class Replay(Retriever):
         return Ranking(hits, trace, others)
 
     def restrict(self, allowed: MetadataFilter) -> "Replay":
-        """Return itself: whoever made the rankings was to mind what may be found."""
+        """Return itself: the system that made the rankings had to apply the filter."""
         return self
 
     def list_chunks(self) -> Sequence[Chunk]:
-        """Return what the rankings could name."""
+        """Return the chunks that the rankings may name."""
         return self._chunks.list()
 
     def metadata(self) -> Mapping[str, Any]:
@@ -140,11 +140,11 @@ def cover(
     choices: str = CHOICES,
     limit: int | None = None,
 ) -> tuple[Collection, list[str]]:
-    """Return what of `collection` a system is judged on, and lines on what does not match.
+    """Return the part of `collection` that a system is judged on, and notes on mismatches.
 
     Queries without a ranking are refused (`fail`), score 0 (`zero`) or are left out (`drop`).
-    Raises AssayError, which tells `choices`. With a `limit` only
-    the queries that are searched must have one.
+    Raises AssayError, which names the `choices`. With a `limit` only the queries that are searched
+    must have one.
     """
     rankings = file.systems[system]
     begin = ": ".join(dict.fromkeys([str(file.path), system]))

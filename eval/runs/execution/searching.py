@@ -1,4 +1,4 @@
-"""Searching: what a retriever answers to each query of a collection, checked and placed."""
+"""Searching: a retriever's ranking for each query of a collection, checked and placed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from assay.retrievers.settings.filters import Filter
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The ranking of a query, and where the gold items lie that it misses."""
+    """The ranking of a query, and the ranks of gold items that it misses."""
 
     query: Query
     ranking: Ranking
@@ -23,7 +23,7 @@ class QueryResult:
 
 
 def index(retriever: Retriever, collection: Collection) -> IndexReport:
-    """Let `retriever` index the documents. Raises AssayError where it fails, or breaks its word."""
+    """Let `retriever` index the documents. Raises AssayError if it fails or breaks its contract."""
     with naming(f"{name_retriever(retriever)}: index"):
         return check_index(retriever.index(collection.documents), retriever)
 
@@ -53,7 +53,7 @@ def search_plain(
     depth: int,
     validated: dict[int, Chunk],
 ) -> Ranking:
-    """Do as `search`, for those who need chunks and their order alone."""
+    """Search as `search` does, if only chunks and their order are needed."""
     return _ask(retriever, "search_plain", collection, query, depth, validated)
 
 
@@ -63,7 +63,7 @@ def answer(
     retriever: Retriever,
     collection: Collection,
 ) -> Iterator[QueryResult]:
-    """Yield what `retriever`, which has indexed the documents, answers to each query."""
+    """Yield the result of `retriever`, which has indexed the documents, for each query."""
     finder = GoldRankFinder(retriever, collection.prescribed, collection.drop_self_matches)
     validated: dict[int, Chunk] = {}
     for query in queries:

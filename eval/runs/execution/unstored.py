@@ -1,4 +1,4 @@
-"""A retriever's answers and their scores, of which nothing is stored."""
+"""A retriever's rankings and their scores, without storing a run."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def search_unstored(
     provenance: Mapping[str, Any],
     validated: dict[int, Chunk],
 ) -> StoredRun:
-    """Return a run of which nothing is written, timed or placed: its rankings are those of others.
+    """Return a run that is not written, timed or placed; its rankings equal a stored run's.
 
     `retriever` has indexed the documents; `provenance` are those of
     `assay.eval.runs.environment`; `validated` is that of `search`, here of several retrievers

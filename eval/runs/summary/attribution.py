@@ -43,11 +43,11 @@ NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ItemStatus:
-    """Whether one relevant gold item of one query was found, or at which step it was lost.
+    """The status of one relevant gold item of one query: found, or lost at some step.
 
     `where` is the stage that filtered or demoted it, or the legs that would find it deeper, with
-    their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None where
-    none does. `deeper` is the rank at which a leg would list it that did not hand it on.
+    their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None if
+    none does. `deeper` is the rank at which a leg that did not hand it on would list it.
     """
 
     item: GoldItem
@@ -93,8 +93,8 @@ class ItemStatus:
 class Attribution:
     """The statuses of all relevant gold items of a run, and the ceiling of each step.
 
-    `items` and `types` (of queries) are by query id; `reached` is what the run itself scores in
-    the measures of the ceilings.
+    `items` and `types` (of queries) are by query id; `reached` has the run's own scores in the
+    measures of the ceilings.
     """
 
     k: int
@@ -153,13 +153,13 @@ class Attribution:
 def attribute(
     run: StoredRun, k: int = 10, known: Mapping[str, Mapping[str, float]] = NOTHING
 ) -> Attribution:
-    """Return for every relevant gold item of `run` at which step it was lost to the first `k` hits.
+    """Return the step at which each relevant gold item of `run` was lost to the first `k` hits.
 
-    An item is found where the join of the final hits counts it: at the first hit that covers it,
-    within `k`. One that is not is named by the step that last took it out of the first `k`; one
-    that never was there by the stage that took it out of the list, if one did. Ranks are those of
-    covering chunks, since a stage may put a chunk in the place of another. Scores of the run that
-    are `known`, {measure: {query id: score}}, are not computed again.
+    An item is found if the join of the final hits counts it: at the first hit that covers it,
+    within `k`. An item that is not found is attributed to the step that last took it out of the
+    first `k`; an item that never was there, to the stage that took it out of the list, if one did.
+    Ranks are those of covering chunks, since a stage may replace a chunk by another. Scores of the
+    run that are `known`, {measure: {query id: score}}, are not computed again.
     """
     depth = run.manifest.depth
     ceilings = CeilingFinder(k)

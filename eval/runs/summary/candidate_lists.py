@@ -1,4 +1,4 @@
-"""The lists a stored run holds of each query, in the order they were made, final hits last.
+"""The lists of each query in a stored run, in the order they were made, final hits last.
 
 Ranks leave out self-matches where the collection drops them, so that the ranks of every step
 compare with the final ones.
@@ -48,13 +48,13 @@ class Trail:
 def follow(run: StoredRun) -> Iterator[Trail]:
     """Yield the trail of every query, in the order of the queries.
 
-    A part of the pipeline that tells its time but never its candidates is no step.
+    A part of the pipeline that reports its time but never its candidates is no step.
     """
     return (_follow(run, row, query) for row, query in enumerate(run.queries))
 
 
 def name_entries(entries: Iterable[str]) -> list[str]:
-    """Return the names of a trace's entries, with a number where one has been before."""
+    """Return the names of a trace's entries, with a number if a name is repeated."""
     before: Counter[str] = Counter()
     names = []
     for name in entries:

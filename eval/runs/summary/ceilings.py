@@ -1,4 +1,4 @@
-"""What a perfect order of the candidates after each step would score: the room left above it."""
+"""Ceilings: the scores of a perfect order of the candidates after each step of a pipeline."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ UNION = "all legs"
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What a perfect order of the candidates after a step would score.
+    """The scores of a perfect order of the candidates after a step.
 
-    `candidates` is their mean number a query. "all legs" is the union of the legs: what a perfect
-    fusion could reach.
+    `candidates` is their mean number a query. "all legs" is the union of the legs: its scores are
+    those that a perfect fusion could reach.
     """
 
     step: str
@@ -31,7 +31,7 @@ class Ceiling:
 
 
 class CeilingFinder:
-    """Finds the ceilings of all steps, from the trails of a run's queries one after the other.
+    """A finder of the ceilings of all steps, from the trails of a run's queries in turn.
 
     A ceiling is the mean of nDCG@k, Recall@k and Hit@1 over candidates in greedy order: for nDCG
     and Hit the best grade first, for recall the most items first. No order has a higher nDCG or
@@ -88,7 +88,7 @@ class CeilingFinder:
 def measure_reached(
     run: StoredRun, k: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Estimate]:
-    """Return what the run itself scores in the measures of a ceiling; some may be `known`."""
+    """Return the run's own scores in the measures of a ceiling; some may be `known`."""
     names = name_measures(k)
     missing = [name for name in names if name not in known]
     scores = {**known, **measures.score(missing, run.joined, run.gold)}
@@ -120,7 +120,7 @@ def _relevant(trail: Trail, ranks: Mapping[int, int]) -> dict[int, list[GoldItem
 def _order(
     trail: Trail, relevant: Mapping[int, list[GoldItem]], k: int, by_grade: bool
 ) -> list[JoinedHit]:
-    """Return at most `k` chunks, always the one worth most beside those taken before."""
+    """Return at most `k` chunks; each is the one that adds most to those taken before."""
     items = [item for covered in relevant.values() for item in covered]
     if len({item.id for item in items}) == len(items) == len(relevant):
         # As nearly always each covers one item that no other covers, and none loses its worth.

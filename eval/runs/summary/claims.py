@@ -31,7 +31,7 @@ DECIDING, FEWEST = 20, 6
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the questions of a comparison were drawn: in groups, of which they are a `share`.
+    """The sampling of a comparison's questions: in groups, which are a `share` of all groups.
 
     `groups` has the number of each question's group by its id.
     """
@@ -50,14 +50,14 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Claims:
-    """What the questions of a comparison can be a verdict on.
+    """The claims that the questions of a comparison support: on questions, and on documents.
 
     Attributes:
         groups: The group of each question, by its id.
         touched: The share of the collection's documents that some question is on, from 0 to 1.
-        documents_are: What the card says of the documents: `all`, `sample`, or "".
-        bound: Whether they say nothing of other documents, however many these are: settings were
-            chosen on questions on the same ones.
+        documents_are: The card's statement on the documents: `all`, `sample`, or "".
+        bound: True if they support no claim on other documents, however many these are, since
+            settings were chosen on questions on the same documents.
 
     """
 
@@ -85,8 +85,9 @@ class Claims:
     def hold_out(self, queries: Iterable[str], bound: bool = False) -> "Claims":
         """Return the claims of some of the questions, after settings were chosen on the others.
 
-        Where the documents of these had no part in the choice, they are a share of all: also where
-        the card says that the documents are all there are. Else nothing is told of others: `bound`.
+        If the documents of these had no part in the choice, they are a share of all documents, even
+        if the card says that the documents are all there are. Otherwise the claims are `bound`:
+        they say nothing of other documents.
         """
         groups = {id_: self.groups[id_] for id_ in queries}
         share = len(set(groups.values())) / max(self.count, 1)
@@ -98,12 +99,12 @@ class Claims:
 
     @property
     def declared(self) -> bool:
-        """Whether the collection declares groups, which then need not be documents."""
+        """True if the collection declares groups, which then need not be documents."""
         return any(group.kind == "declared" for group in self.groups.values())
 
     @property
     def unit(self) -> str:
-        """What the groups are, in words: documents, or groups where the collection declares any."""
+        """The word for the groups: documents, or groups if the collection declares any."""
         return "groups" if self.declared else "documents"
 
     @cached_property
@@ -113,7 +114,7 @@ class Claims:
 
     @property
     def single(self) -> bool:
-        """Whether no two questions share a group: both claims then have the same test."""
+        """True if no two questions share a group: both claims then have the same test."""
         return are_single(self.numbers)
 
     @property
@@ -128,7 +129,7 @@ class Claims:
 
     @property
     def strength(self) -> Strength:
-        """What the number of groups allows to say beyond these documents."""
+        """The strength of a claim beyond these documents, by the number of groups."""
         if self.bound:
             return "cannot tell"
         if self.effective >= DECIDING:
@@ -156,11 +157,11 @@ class Claims:
 
     @cached_property
     def sampling(self) -> Sampling:
-        """How the claim on documents is tested.
+        """The sampling that the test of the claim on documents assumes.
 
-        Where it is on the rest of the collection, the share that questions are on is certain. It is
-        on documents to come where these are nearly all of the collection's, or the card says that
-        they are a sample, and of declared groups, of which nobody knows how many there are.
+        If the claim is on the rest of the collection, the share that questions are on is certain.
+        The claim is on future documents if these are nearly all of the collection's, if the card
+        says that they are a sample, or if groups are declared, whose total number is unknown.
         """
         beyond = self.declared or self.documents_are == "sample" or self.touched >= NEARLY_ALL
         numbers = dict(zip(self.groups, self.numbers.tolist(), strict=True))
@@ -173,14 +174,14 @@ class Claims:
         return self.sampling.cluster(queries)
 
     def name(self, claim: Claim) -> str:
-        """Return in words what a claim is on."""
+        """Return the subject of a claim in words."""
         if claim == "documents":
             return f"on {self.unit} like these"
         return f"for new questions on these {self.unit}"
 
     @property
     def sentence(self) -> str:
-        """What verdicts and intervals of these questions hold for, in a sentence or two."""
+        """The scope of verdicts and intervals of these questions, in a sentence or two."""
         if self.leading == "questions" and self.single and self.strength != "cannot tell":
             return (
                 f"This holds for new questions on these {self.unit}, and for {self.unit} like "
@@ -196,13 +197,13 @@ class Claims:
         return f"{told}, but weakly: {on}{self._weigh()}; from {DECIDING} on they decide."
 
     def _weigh(self) -> str:
-        """Say as how many groups these weigh; "" for as many."""
+        """Return words on the effective number of groups; "" if it equals their number."""
         if round(self.effective) >= self.count:
             return ""
         return f", as many as {self.effective:.1f} with equally many on each"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object: what a verdict is on, in words and in numbers."""
+        """Return the claims as a JSON object: the scope of a verdict, in words and in numbers."""
         return {
             "about": self.leading,
             "sentence": self.sentence,
@@ -213,7 +214,7 @@ class Claims:
         }
 
     def describe(self) -> str:
-        """Return in a sentence why nothing is said beyond these documents; "" where it is."""
+        """Return a sentence on why there is no claim beyond these documents; "" if there is one."""
         if self.wanted == "questions" or self.strength != "cannot tell":
             return ""
         if self.bound:
@@ -228,7 +229,7 @@ class Claims:
         )
 
     def describe_weakness(self) -> str:
-        """Return in a sentence how little a finding on other documents rests on."""
+        """Return a sentence on the weak basis of a finding on other documents."""
         return (
             f"That is weak: the questions are on {self.count_groups()}{self._weigh()}; from "
             f"{DECIDING} on they decide."

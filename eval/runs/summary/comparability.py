@@ -1,4 +1,4 @@
-"""Which runs may be compared at all."""
+"""Checks of whether runs may be compared at all."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ def share_queries(runs: Sequence[StoredRun]) -> list[StoredRun]:
 def share_answered(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs with the queries alone that a language model answered in all of them.
 
-    Raises AssayError where there are none, or where answers tell of more than the pipelines: other
+    Raises AssayError if there are none, or if the answers differ by more than the pipelines: by
     models, prompts or budgets of the context.
     """
     found, missing = _read_answers(runs)
@@ -50,7 +50,7 @@ def share_answered(runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def find_misfit(runs: Sequence[StoredRun]) -> str:
-    """Say in words which two of the runs were answered in ways that are not compared; "" if none.
+    """Return a sentence on two runs whose answers cannot be compared; "" if there are none.
 
     Runs without answers are passed over.
     """
@@ -72,8 +72,9 @@ def _read_answers(runs: Sequence[StoredRun]) -> tuple[dict[str, AnswerSet], list
 
 
 def describe_unanswered(runs: Sequence[StoredRun]) -> str:
-    """Say in words why answers are not compared though some run has them; "" where none has, or
-    where `find_misfit` says why.
+    """Return the reason why answers are not compared though some run has them.
+
+    It is "" if no run has answers, or if `find_misfit` gives the reason.
     """
     found, missing = _read_answers(runs)
     if not found or find_misfit(runs):
@@ -96,7 +97,7 @@ def describe_unanswered(runs: Sequence[StoredRun]) -> str:
 
 
 def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
-    """Return in words what of their judging differs between two runs."""
+    """Return the differences between the judging of two runs, in words."""
     one, two = base.manifest, other.manifest
     found = [] if one.join_rule == two.join_rule else ["the join rule differs"]
     same_content = one.collection.digest == two.collection.digest

@@ -1,4 +1,4 @@
-"""What the services that a pipeline asks charge for its queries and its index."""
+"""The charges of the services that a pipeline calls, for its queries and its index."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ BILLED = "billed"  # among the facts of an index: tokens and US dollars by leg
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """US dollars at the prices that the run was made with.
+    """Costs in US dollars at the prices that the run was made with.
 
-    `queries` is of a thousand queries, each searched once with no score kept from before; `index`
-    of all chunks, embedded once; `million` of chunks of a million tokens, as the pipeline counts
-    them. None is what cannot be told: `unpriced` are the steps without a known price.
+    `queries` is the cost of a thousand queries, each searched once with no score kept from before;
+    `index` that of all chunks, embedded once; `million` that of chunks of a million tokens, as the
+    pipeline counts them. An unknown cost is None: `unpriced` are the steps without a known price.
     """
 
     queries: float | None
@@ -32,7 +32,7 @@ class Cost:
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """What is told, in words and figures."""
+        """The known costs, in words and figures."""
         rows = (
             ("USD per 1,000 queries", self.queries),
             ("USD to embed the chunks", self.index),
@@ -52,13 +52,13 @@ class Cost:
         }
 
     def metrics(self) -> dict[str, float]:
-        """Return what is known by its names in MLflow."""
+        """Return the known costs by their names in MLflow."""
         found = {f"cost/{name}": value for name, value in self.as_json().items()}
         return {name: value for name, value in found.items() if isinstance(value, float)}
 
 
 def find_cost(run: StoredRun) -> Cost | None:
-    """Return what a run tells of charges; None where no service that may charge was asked."""
+    """Return the cost of a run; None if no service that may charge was called."""
     charged = [
         entry
         for ranking in mentioning(run.rankings, COST, UNPRICED)
@@ -79,7 +79,7 @@ def find_cost(run: StoredRun) -> Cost | None:
 
 
 def tell_queries(cost: Cost | None) -> str:
-    """Return the US dollars of a thousand queries in words: 0 where no service is asked."""
+    """Return the US dollars of a thousand queries in words: 0 if no service is called."""
     if cost is None:
         return "0"
     return "unknown" if cost.queries is None else dollars(cost.queries)

@@ -1,10 +1,10 @@
-"""What judging the unjudged could make of the difference in nDCG between two runs.
+"""Bounds on the difference in nDCG between two runs, over all judgments of unjudged hits.
 
-The mean difference depends on grades that nobody has given yet. Its bounds are what it can come to
-whatever these are: a pair moves it by the difference of its discounts in the two rankings, and by
-what it adds to the ideal order (Carterette, Allan, Sitaraman, "Minimal test collections for
-retrieval evaluation", SIGIR 2006, does so for average precision). Each pair counts as one passage
-of its own.
+The mean difference depends on grades that nobody has given yet. Its bounds are the least and the
+greatest value for any such grades: a pair moves it by the difference of its discounts in the two
+rankings, and by what it adds to the ideal order (Carterette, Allan, Sitaraman, "Minimal test
+collections for retrieval evaluation", SIGIR 2006, does so for average precision). Each pair counts
+as one passage of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,9 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBounds:
-    """The mean difference of `other` less `base` as it stands, and the lowest and the highest that
-    judging the unjudged could make of it.
+    """The mean difference of `other` less `base`, with its bounds over all possible judgments.
+
+    The bounds are the lowest and the highest value that judging the unjudged hits could give.
     """
 
     base: str
@@ -42,7 +43,7 @@ class DifferenceBounds:
 
     @property
     def could_turn(self) -> bool:
-        """Whether the other run could come out as the better one."""
+        """True if the other run could turn out to be the better one."""
         return self.low < -TIE and self.high > TIE
 
     def as_json(self) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class DifferenceBounds:
 
 
 class Ideals:
-    """The ideal DCG of queries by how many texts of each grade are known, at a cutoff.
+    """The ideal DCG of queries, by the number of known texts of each grade, at a cutoff.
 
     `top` is the highest grade that is given.
     """
@@ -65,10 +66,10 @@ class Ideals:
         self._discounts = np.array([discount(rank) for rank in range(1, cutoff + 1)])
 
     def find(self, query: str, more: int = 0) -> Floats:
-        """Return the ideal DCG of grade 1 by level, the grades that are given, rising: of the texts
-        of a query that have at least each, and of as many with up to `more` others.
+        """Return the ideal DCG at grade 1 for each level, the grades that are given, rising.
 
-        Its shape is (levels, more + 1).
+        A level counts the texts of a query that have at least its grade, alone and with 1 to `more`
+        others. The shape is (levels, more + 1).
         """
         grades = [item.grade for item in self._gold[query]]
         known = [sum(grade >= level for grade in grades) for level in self._levels]
@@ -118,9 +119,10 @@ def bound_differences(
 
 
 def describe_bounds(measure: str, bounds: Sequence[DifferenceBounds]) -> str:
-    """Return in a sentence whether judging could turn which run is better; "" if nothing is open.
+    """Return a sentence on whether judging could change which run is better.
 
-    Of several pairs of runs those that could turn are named, three at most.
+    It is "" if nothing is open. With several pairs of runs, those that could turn are named, three
+    at most.
     """
     open_ = [one for one in bounds if one.high - one.low > TIE]
     turning = [one for one in open_ if one.could_turn]
@@ -145,9 +147,9 @@ def describe_bounds(measure: str, bounds: Sequence[DifferenceBounds]) -> str:
 
 
 def _bound(change: float, weights: Floats, ideals: Ideals, query: str) -> tuple[float, float]:
-    """Return the lowest and the highest difference that the open pairs of a query can bring.
+    """Return the lowest and the highest difference that the open pairs of a query can cause.
 
-    `weights` are what the DCG of the other run gains on the base's where a pair has grade 1.
+    `weights` are the gains of the other run's DCG over the base's if a pair has grade 1.
     """
     reached = ideals.find(query, len(weights))
     gain = change * float(ideals.steps @ reached[:, 0])
@@ -158,10 +160,10 @@ def _bound(change: float, weights: Floats, ideals: Ideals, query: str) -> tuple[
 
 
 def _raise(gain: float, weights: Floats, ideals: Floats, steps: Floats) -> float:
-    """Return the highest quotient of DCG difference and ideal that open pairs can bring.
+    """Return the highest quotient of DCG difference and ideal that open pairs can cause.
 
-    On each level of grades the pairs of the greatest weights are raised, as many as serve best; the
-    levels are looked at apart, which can only make the bound wider. The quotient is found by
+    On each level of grades the pairs of the greatest weights are raised, in the best number; the
+    levels are treated separately, which can only make the bound wider. The quotient is found by
     Dinkelbach's method (Management Science 1967), as in `assay.eval.scoring.bounds`.
     """
     reached = np.concatenate([[0.0], np.cumsum(np.sort(weights)[::-1])])

@@ -98,7 +98,7 @@ def _write_items(run: StoredRun, file: BinaryIO) -> None:
 
 
 def _as_cells(*values: str | int) -> str:
-    """Return values as CSV has them."""
+    """Return values as CSV cells."""
     return render_table([values]).removesuffix("\r\n")
 
 
@@ -127,7 +127,7 @@ def tabulate_queries(summary: Summary) -> QueryTable:
 
 
 def read_queries(path: Path) -> QueryTable:
-    """Return what `tabulate_queries` gave. Raises OSError, or ValueError where it is damaged."""
+    """Return the table of `tabulate_queries`. Raises OSError, or ValueError if it is damaged."""
     with path.open(encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return {
@@ -161,7 +161,7 @@ def _attribution(summary: Summary) -> str:
 
 
 def _means(summary: Summary) -> dict[str, Any]:
-    """Return what lists of runs show: the means with their intervals, and the median latency."""
+    """Return the figures in lists of runs: the means with intervals, and the median latency."""
     timed = summary.latency.get(TOTAL)
     return {
         "queries": len(summary.run.queries),
@@ -172,7 +172,7 @@ def _means(summary: Summary) -> dict[str, Any]:
 
 @lru_cache(maxsize=2**16)
 def as_word(text: str) -> str:
-    r"""Return an id as files have it that part their columns by white space.
+    r"""Return an id for files whose columns are separated by white space.
 
     White space is escaped, a blank as `\x20`, and so is a backslash that begins what looks like
     such an escape: no two ids become one, and nearly all stand as they are.

@@ -1,4 +1,4 @@
-"""What a run's answers are worth: the scores of `answers.jsonl`, and what the answers took."""
+"""The scores of a run's generated answers, from `answers.jsonl`, and the cost of making them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from assay.eval.statistics.estimates import Estimate
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers that a model gave from a run: the mean of each measure, and what they took.
+    """The answers that a model gave from a run: the mean of each measure, and their cost.
 
     `abstained` is the share of queries that got no answer, of those that nothing answers (right)
     and of the others (wrong); None where there are none. `means` are over the queries asked, which
@@ -39,7 +39,7 @@ class Answers:
 
     @property
     def endings(self) -> dict[str, int]:
-        """How many answers were refused or cut off, or not asked for as nothing was returned."""
+        """The number of answers refused, cut off, or not requested since nothing was returned."""
         found = [answer.ending for answer in self.answers]
         return {name: found.count(name) for name in ("refusal", "length", "unasked")}
 
@@ -53,7 +53,7 @@ class Answers:
 
     @property
     def bill(self) -> str:
-        """What the answers took, and what became of those that were not given, in words."""
+        """The cost of the answers, and the reasons for those that are missing, in words."""
         told = {
             "refusal": "refused",
             "length": "cut off",
@@ -65,7 +65,7 @@ class Answers:
 
     @property
     def usd(self) -> float | None:
-        """What the answers cost, whenever they were paid for; None where that is not known."""
+        """The cost of the answers, whenever they were paid for; None if that is not known."""
         costs = [answer.usd for answer in self.answers]
         return None if None in costs else fsum(cost for cost in costs if cost is not None)
 
@@ -94,7 +94,7 @@ class Answers:
 
 
 def examine_answers(run: StoredRun) -> Answers | None:
-    """Return the answers given from `run` and what they are worth; None where there are none."""
+    """Return the answers given from `run` and their scores; None if there are none."""
     found = generated_answers.read(run.folder)
     if found is None:
         return None

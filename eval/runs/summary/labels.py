@@ -1,4 +1,4 @@
-"""What runs are called side by side: their config, and of one config what differs."""
+"""Unique display names for runs: their config, and the differences between runs of one config."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,10 @@ UNTOLD = {"name", "description"}
 
 
 def label_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
-    """Return the name of each run's config; of runs of one name also the keys that differ among
-    them, else when each was made, else its id.
+    """Return a unique label for each run: the name of its config.
+
+    For runs of one name the keys that differ among them are added, else the time at which each was
+    made, else its id.
     """
     names = [run.manifest.name for run in runs]
     labels = list(names)
@@ -30,9 +32,9 @@ def label_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
 
 
 def merge_lines(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Return lines, each once and after the labels of all that it is said of; empty ones are not.
+    """Return each line once, after all of its labels; empty lines are left out.
 
-    `said` has the label and the line: ("bm25", "…"), ("hybrid", "…") is "bm25, hybrid: …".
+    `said` has pairs of label and line: ("bm25", "…"), ("hybrid", "…") becomes "bm25, hybrid: …".
     """
     labels: dict[str, list[str]] = {}
     for label, line in said:
@@ -41,7 +43,7 @@ def merge_lines(said: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _tell_keys(runs: Sequence[StoredRun]) -> list[str]:
-    """Return in words what of its config each run has otherwise than another of them."""
+    """Return in words the values of each run's config that differ among the runs."""
     configs = [dict(flatten(run.manifest.config)) for run in runs]
     keys = dict.fromkeys(key for config in configs for key in config if key not in UNTOLD)
     differing = [key for key in keys if len({config.get(key) for config in configs}) > 1]

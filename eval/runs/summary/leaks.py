@@ -1,4 +1,4 @@
-"""How often a run may leak, of which no leak was seen: with one there is no run."""
+"""A bound on the rate of leaks of a run without any: a run with a leak is not stored."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,10 @@ RULE_OF_THREE = 3  # Hanley and Lippman-Hand, JAMA 1983: of n with none, at most
 
 
 def describe_bound(queries: Mapping[str, Query], day: str) -> str:
-    """Return in a sentence how often a leak may occur where none was seen; "" without principals.
+    """Return a sentence that bounds the rate of leaks if none was seen; "" without principals.
 
-    `day` is that of the run, whose permissions counted.
-    Queries are counted, not hits, of which those of one query stand or fall together.
+    `day` is the day of the run, whose permissions counted. Queries are counted, not hits: the hits
+    of one query are not independent.
     """
     asked = sum(bool(query.principal) for query in queries.values())
     if not asked:

@@ -1,4 +1,4 @@
-"""What each leg's own list scores beside the list that they were fused into."""
+"""The scores of each leg's own list, compared with the list that the legs were fused into."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from assay.eval.statistics.estimates import Estimate
 class LegAlone:
     """One leg of a run: means of `measure` of its own list and of the fused one, before any stage.
 
-    `gain` is what the leg scores above the fusion, paired by query.
+    `gain` is the leg's score less that of the fusion, paired by query.
     """
 
     leg: str
@@ -42,7 +42,7 @@ class LegAlone:
 
 
 def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
-    """Return the legs of a run in their order; none where nothing was fused, or of answers."""
+    """Return the legs of a run in order; none if nothing was fused or the measure is of answers."""
     if measures.find(measure).of_answers:
         return ()
     traces = (ranking.trace for ranking in mentioning(run.rankings, f'"{FUSION}"'))

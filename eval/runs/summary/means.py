@@ -1,7 +1,7 @@
-"""Means over queries, with intervals that keep to the range of what is averaged.
+"""Means over queries, with intervals within the range of the averaged values.
 
-`clusters` are the groups that queries are drawn in (see `Claims.cluster`), None of queries that are
-taken as independent.
+`clusters` are the groups that queries are drawn in (see `Claims.cluster`), None for queries that
+are assumed to be independent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ def estimate_changes(
 
 
 def find_largest(measure: str, differences: Sequence[float]) -> float:
-    """Return the largest difference there can be by a measure; of those seen where none is."""
+    """Return the largest possible difference in a measure; if unbounded, the largest seen."""
     largest = find(measure).change[1]
     return largest if isfinite(largest) else max(map(abs, differences))
 
@@ -52,5 +52,5 @@ def average_shares(shares: Mapping[str, float], claims: "Claims") -> Estimate:
 
 
 def encode_mean(mean: Estimate) -> dict[str, float]:
-    """Return a mean as it stands in the JSON of a run."""
+    """Return a mean in the form of the JSON of a run."""
     return {"mean": mean.value, "low": mean.low, "high": mean.high}

@@ -13,8 +13,9 @@ from assay.retrievers.base import Chunk
 
 @dataclass(frozen=True, slots=True)
 class OpenPair:
-    """A pair that nobody has judged, and the rank of the first hit of each run that a judgment of
-    it would count for, 0 for none.
+    """A pair that nobody has judged.
+
+    For each run it has the rank of the first hit that a judgment of it would count for, 0 for none.
     """
 
     pair: Pair
@@ -31,13 +32,12 @@ class Candidate:
 
 
 def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], int]:
-    """Return what no one has judged of the first `depth` hits, query by query, and how many of them
-    overlap another.
+    """Return the unjudged of the first `depth` hits by query, and the number that overlap another.
 
     Passages that differ only in the white space at their ends are one. Others that overlap stay
     apart, though a judgment of one counts for the other by the join rule: the longer may answer
-    where the shorter does not, and only a reader of both can tell. The runs are of the same queries
-    and judgments, and keep that many hits.
+    though the shorter does not, and only a reader of both can decide. The runs are of the same
+    queries and judgments, and keep that many hits.
     """
     found: list[OpenPair] = []
     overlapping = 0
@@ -68,7 +68,7 @@ def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], in
 
 
 def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[Candidate]:
-    """Return the passages of one query by place, each once whoever returned it."""
+    """Return the passages of one query by place, each once whichever run returned it."""
     found: dict[tuple[str, int, int], list[RetrievedChunk]] = {}
     for one in retrieved:
         place = (one.chunk.doc_id, *trim(one.chunk.text, one.chunk.start))
@@ -77,7 +77,7 @@ def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[C
 
 
 def count_overlapping(candidates: Sequence[Candidate]) -> int:
-    """Return how many hold half or more of another of their query, or it of them."""
+    """Return the number of candidates that share half of themselves or of another candidate."""
     return sum(
         any(covers(one.retrieved, other.item) for other in candidates if other is not one)
         for one in candidates

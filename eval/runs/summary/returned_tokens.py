@@ -1,4 +1,4 @@
-"""How much text runs return: measures by rank favour the run that returns more of it."""
+"""The amount of text that runs return: measures by rank favour the run that returns more."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ MOST = 6  # runs that the sentence names
 def describe_tokens(
     labels: Sequence[str], means: Sequence[Mapping[str, Estimate]], measure: str = TOKENS
 ) -> str:
-    """Return in words that runs return texts of unequal length; "" where they are about equal.
+    """Return a sentence on runs that return texts of unequal length; "" if about equal.
 
     The means of each run hold `WITHIN` and `measure`, the tokens of the first hits.
     """

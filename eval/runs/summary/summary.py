@@ -1,4 +1,4 @@
-"""What a run shows: measures and latencies with their intervals."""
+"""The summary of a run: measures and latencies with their intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -49,7 +49,7 @@ class Summary:
 
     @cached_property
     def claims(self) -> Claims:
-        """What the queries can be a verdict on: intervals are by its leading claim."""
+        """The claims that the queries support: intervals are those of the leading claim."""
         return Claims.of(self.run)
 
     @cached_property
@@ -71,32 +71,32 @@ class Summary:
 
     @cached_property
     def attribution(self) -> Attribution:
-        """What became of every gold item on its way to the first ten hits."""
+        """The status of every gold item on its way to the first ten hits."""
         return attribute(self.run, known=self.scores)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:
-        """What each leg alone scores in the headline measure, beside their fusion, if any."""
+        """The scores of each leg alone in the headline measure, compared with their fusion."""
         return score_legs(self.run, measures.choose_headline(self.scores))
 
     @cached_property
     def answering(self) -> Abstention | None:
-        """What is returned where nothing answers; None where each query has an answer."""
+        """The results for queries without an answer; None if each query has one."""
         return examine_answering(self.run)
 
     @cached_property
     def answers(self) -> Answers | None:
-        """What a language model answered from the run; None where none has."""
+        """The answers of a language model to the run's queries; None if there are none."""
         return examine_answers(self.run)
 
     @cached_property
     def cost(self) -> Cost | None:
-        """What services charge; None where none was asked that may."""
+        """The charges of services; None if no service that may charge was called."""
         return find_cost(self.run)
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
-        """What of the pipeline itself holds back its scores or its speed, in sentences."""
+        """Sentences on parts of the pipeline that hold back its scores or its speed."""
         better = [item.words for item in self.legs if item.gain.value > 0]
         mixed = self.answering.caution if self.answering else ""
         manifest = self.run.manifest
@@ -108,22 +108,22 @@ class Summary:
 
     @cached_property
     def shallow(self) -> str:
-        """That measures look further than rankings of one length go; "" where none does."""
+        """A sentence on measures that look deeper than rankings of one length; "" if none does."""
         return describe_shallow(self.run, list(self.scores))
 
     @cached_property
     def leaks(self) -> str:
-        """How often queries with a principal may leak where none did; "" without principals."""
+        """A sentence that bounds the rate of leaks, though none was seen; "" without principals."""
         return describe_bound(self.run.queries, self.run.manifest.created[:10])
 
     @cached_property
     def absent(self) -> str:
-        """Which relevant documents the collection lacks, in a sentence; "" where it has all."""
+        """A sentence on relevant documents that the collection lacks; "" if it has all."""
         return describe_absent(self.run.gold.values())
 
     @cached_property
     def models(self) -> str:
-        """What share of the judgments is a language model's, in a sentence; "" where none is."""
+        """A sentence on the share of judgments by a language model; "" if there are none."""
         return describe_models(self.run.gold.values())
 
     @cached_property
@@ -136,12 +136,12 @@ class Summary:
 
     @property
     def disturbance(self) -> str:
-        """That others worked on the machine while queries were timed; "" where they hardly did."""
+        """A sentence on load by other processes while queries were timed; "" if it was low."""
         return describe_disturbance(self.run.manifest.load, "Run with --rerun")
 
     @property
     def unknown_load(self) -> str:
-        """That the system does not tell who worked meanwhile, and what share was computing."""
+        """A sentence that the load of others is unknown, with the share of computing; else ""."""
         load = self.run.manifest.load
         if load is None or load.others is not None:
             return ""
@@ -153,13 +153,13 @@ class Summary:
 
     @cached_property
     def traffic(self) -> TrafficEstimates | None:
-        """What the measures are for the traffic that queries were sampled from, if they were."""
+        """Estimates of the measures for the traffic that queries were sampled from, if any."""
         clusters = self.claims.cluster(self.run.queries)
         return estimate_traffic(self.run.queries, self.scores, clusters)
 
     @cached_property
     def unjudged(self) -> tuple[UnjudgedBounds, ...]:
-        """What hits that no one has judged leave open in every measure."""
+        """The effect of unjudged hits on every measure: judged share, condensed score, bounds."""
         return examine(self.run, self.scores)
 
     def as_json(self) -> dict[str, Any]:
@@ -216,7 +216,10 @@ def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
 
 
 def describe_shallow(run: StoredRun, names: Sequence[str]) -> str:
-    """Say that legs, or else rankings of one length, end before the deepest measure; else ""."""
+    """Return a sentence if legs, or rankings of one length, end before the deepest measure.
+
+    It is "" otherwise.
+    """
     wanted = min(measures.find_reach(names), run.manifest.collection.documents)
     if legs := (run.manifest.config.get("retriever") or {}).get("legs"):
         longest, what = max(leg["depth"] for leg in legs.values()), "leg hands on"
@@ -238,7 +241,7 @@ def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:
 
 
 def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> str:
-    """Return in words which percentiles, by name, have no upper bound; nothing where all have."""
+    """Return a sentence on percentiles, by name, without an upper bound; "" if all have one."""
     names = [name for name, figure in figures.items() if figure.high is None]
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""What a run scores for the traffic that its queries were sampled from.
+"""Estimates of a run's scores for the traffic that its queries were sampled from.
 
 `assay traces sample` writes into the metadata of a query how often it was asked, and the stratum it
 was drawn from.
@@ -21,8 +21,8 @@ COUNTS = ("frequency", "members", "drawn", "searches", "of")
 class TrafficEstimates:
     """Each measure as the mean over searches, with its interval.
 
-    `searches` is how many searches the judged strata stand for, `share` their part of all of them;
-    `drawn` is the size of the sample of whose queries `judged` are judged.
+    `searches` is the number of searches that the judged strata represent, `share` their share of
+    all searches; `drawn` is the size of the sample, `judged` the number of its judged queries.
     """
 
     measures: Mapping[str, Estimate]
@@ -33,7 +33,7 @@ class TrafficEstimates:
 
     @property
     def words(self) -> str:
-        """What the figures are of, in a sentence."""
+        """The basis of the figures, in a sentence."""
         missing = f" {100 * (1 - self.share):.1f} % of it is in strata without a judgment."
         return (
             f"Weighted by how often queries are asked: an estimate for {self.searches:,} searches, "
@@ -47,11 +47,11 @@ def estimate_traffic(
     scores: Mapping[str, Mapping[str, float]],
     clusters: Clusters | None = None,
 ) -> TrafficEstimates | None:
-    """Return what `scores`, {measure: {query: score}}, are for the traffic.
+    """Return estimates of `scores`, {measure: {query: score}}, for the traffic.
 
-    None where not every query of a run says how it was sampled. The queries that are judged are
-    taken for a random part of those drawn. `clusters` are the groups that they are drawn in, None
-    of queries that are taken as independent.
+    It is None unless every query of a run records how it was sampled. The judged queries are
+    assumed to be a random part of those drawn. `clusters` are the groups that they are drawn in,
+    None for queries that are assumed to be independent.
     """
     told = [query.metadata.get(KEY) for query in queries.values()]
     drawn = [

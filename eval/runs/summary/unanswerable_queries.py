@@ -1,9 +1,9 @@
-"""Queries that nothing answers: whether nothing is returned, and which scores tell them apart.
+"""Queries that nothing answers: the share with no hits, and the scores that identify them.
 
-A query is unanswered where no judged text has the grade from which a text answers (see
+A query is unanswered if no judged text has the grade from which a text answers (see
 `assay.eval.collections.card`). Every list of a run has a best score and a margin: that score less
-the mean of the first 20. The higher of two queries' scores should be that of the answered one; how
-often it is so is the area under the ROC curve.
+the mean of the first 20. An answered query should have a higher score than an unanswered one; the
+share of pairs for which it has is the area under the ROC curve.
 """
 
 import math
@@ -26,9 +26,9 @@ Kind = Literal["best", "margin"]
 
 @dataclass(frozen=True)
 class Signal:
-    """A score of one list of each query, in the order of the run; minus infinity of an empty one.
+    """A score of one list of each query, in the order of the run; minus infinity for an empty list.
 
-    There is at least one of either.
+    There is at least one answered and one unanswered query.
     """
 
     step: str
@@ -43,21 +43,22 @@ class Signal:
 
     @cached_property
     def curve(self) -> list[Point]:
-        """What each threshold does; positives are the answered queries."""
+        """The points of all thresholds; positives are the answered queries."""
         return trace_curve(self.answered, self.unanswered)
 
     @property
     def words(self) -> str:
-        """What the score is."""
+        """The name of the score."""
         return f"{self.step}, {'best' if self.kind == 'best' else f'best − mean of {MARGIN_OF}'}"
 
 
 @dataclass(frozen=True)
 class Abstention:
-    """How a run deals with queries that nothing answers, of which there are some.
+    """The abstention of a run on queries that nothing answers, of which there is at least one.
 
-    `falsely_empty` is the share of the others for which nothing is returned, None where there are
-    none; `rightly_empty` that of the unanswered ones. `signals` need both kinds of queries.
+    `falsely_empty` is the share of the answered queries for which nothing is returned, None if
+    there are none; `rightly_empty` that of the unanswered ones. `signals` need both kinds of
+    queries.
     """
 
     falsely_empty: Estimate | None
@@ -74,12 +75,12 @@ class Abstention:
 
     @property
     def best(self) -> Signal | None:
-        """The signal that tells best apart."""
+        """The signal that best separates answered from unanswered queries."""
         return max(self.signals, key=lambda signal: signal.auc.value, default=None)
 
     @property
     def caution(self) -> str:
-        """What the means of a run on queries of both kinds hold; "" where there is one kind."""
+        """A caution on the means of a run on queries of both kinds; "" if there is one kind."""
         if self.falsely_empty is None:
             return ""
         few = self.rightly_empty.n
@@ -102,7 +103,7 @@ class Abstention:
 
 
 def examine_answering(run: StoredRun) -> Abstention | None:
-    """Return how `run` deals with unanswered queries; None where there are none."""
+    """Return the abstention of `run` on unanswered queries; None if there are none."""
     unanswered = find_unanswered(run)
     if not unanswered:
         return None
@@ -143,7 +144,7 @@ def find_signals(run: StoredRun) -> tuple[Signal, ...]:
 
 
 def _list_scores(run: StoredRun, query: str) -> Mapping[str, Sequence[float]]:
-    """Return the first scores of a query's lists by step; those of a step that tells none: none."""
+    """Return the first scores of a query's lists by step; a step without scores has none."""
     trace = run.rankings[query].trace
     return {
         name: [score for _, score in entry.candidates[:MARGIN_OF]]

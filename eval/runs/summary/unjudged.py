@@ -1,6 +1,6 @@
-"""What results that no one has judged leave open in each measure, at the measure's own cutoff.
+"""The effect of unjudged results on each measure, at the measure's own cutoff.
 
-Measures count an unjudged hit as not relevant. Three figures beside a measure say what that may
+Measures count an unjudged hit as not relevant. Three figures next to a measure show what that may
 hide:
 
 * Judged@k: the share of the first k hits that were judged.
@@ -30,8 +30,8 @@ from assay.eval.statistics.estimates import Estimate
 class UnjudgedBounds:
     """One measure, as means over the queries of a run.
 
-    `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
-    where none are known (see assay.eval.scoring.bounds).
+    `scored` is the measure itself, `judged` is Judged@k at its cutoff. Bounds are None if there is
+    no known way to compute them (see assay.eval.scoring.bounds).
     """
 
     measure: str
@@ -42,7 +42,7 @@ class UnjudgedBounds:
     upper: Estimate | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what stands beside the measure as a JSON object."""
+        """Return the figures next to the measure as a JSON object."""
         bounds = {"lower": self.lower, "upper": self.upper}
         return {
             "judged": encode_mean(self.judged),
@@ -54,10 +54,10 @@ class UnjudgedBounds:
 def examine(
     run: StoredRun, scores: Mapping[str, Mapping[str, float]]
 ) -> tuple[UnjudgedBounds, ...]:
-    """Return what is open in every measure of `scores` ({measure: {query id: score}}).
+    """Return the judged share, condensed score and bounds of each measure of `scores`.
 
-    Unjudged hits leave nothing open in those that are neither better nor worse; what they leave
-    open in measures of answers is not told.
+    `scores` is {measure: {query id: score}}. Left out are measures that are neither better nor
+    worse, which unjudged hits leave unaffected, and measures of answers.
     """
     known = {name: measures.find(name) for name in scores}
     names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]

@@ -1,4 +1,4 @@
-"""Queries that found no correct passage: whether the hits were of the right document, at least."""
+"""Queries that found no correct passage, and the share without a hit of the right document."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,10 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class WrongDocuments:
-    """Of the queries that `missed` all correct passages in the first `k` hits, how many have no hit
-    from a document with one (`elsewhere`). `context` is what was put before chunks, "" unknown.
+    """The number of queries that `missed` all correct passages in the first `k` hits.
+
+    `elsewhere` is the number of those with no hit from a document that has a correct passage.
+    `context` is the text put before chunks, "" if unknown.
     """
 
     k: int
@@ -22,7 +24,7 @@ class WrongDocuments:
     context: str
 
     def describe(self) -> str:
-        """Return it in a sentence, with what may help; "" for too few queries."""
+        """Return the numbers in a sentence, with a possible remedy; "" for too few queries."""
         if self.missed < FEWEST:
             return ""
         share = percent(self.elsewhere / self.missed)
@@ -37,7 +39,7 @@ class WrongDocuments:
 
 
 def find_wrong_documents(run: StoredRun, attribution: Attribution) -> WrongDocuments | None:
-    """Return how many misses are of other documents; None where a document is a single chunk."""
+    """Return the number of misses in wrong documents; None if a document is a single chunk."""
     parted = any(item.start > 0 for items in run.gold.values() for item in items if item.grade > 0)
     if not parted:
         return None
