@@ -1,4 +1,4 @@
-"""Ablation: what each part of a pipeline adds, and what it costs."""
+"""Ablation: the quality that each part of a pipeline adds, and its cost in time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

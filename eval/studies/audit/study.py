@@ -23,7 +23,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.store.digest import digest
 
 SPREADS = (0.1, 0.2, 0.3, 0.4, 0.5)
-ROWS = 9  # of the numbers of queries that may have changed
+ROWS = 9  # rows of the table of possible numbers of changed queries
 INDEPENDENT = (
     "The queries are taken as independent. Those that share documents count for fewer: give the "
     "number they count as."

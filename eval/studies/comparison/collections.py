@@ -54,7 +54,7 @@ class CollectionEffect:
 
 @dataclass(frozen=True)
 class Separation:
-    """A feature that separates the collections where a pipeline is better from those where worse.
+    """A feature that separates the collections where a pipeline is better from the others.
 
     Attributes:
         trait: The key of the feature.
@@ -70,7 +70,7 @@ class Separation:
 
 @dataclass(frozen=True)
 class Collections:
-    """Two pipelines on several collections. `names` are those of the first and of the second."""
+    """Two pipelines on several collections. `names` are the names of the two, in order."""
 
     names: tuple[str, str]
     effects: tuple[CollectionEffect, ...]

@@ -67,7 +67,7 @@ def report(found: Collections) -> Report:
 
 
 def _tell_amounts(found: Collections) -> Iterator[str]:
-    """Yield the collections where the two return unequal amounts of text: it limits verdicts."""
+    """Yield the collections with unequal amounts of returned text, which limits the verdicts."""
     unequal = [effect for effect in found.effects if effect.compared.tokens]
     for effect in unequal[:MOST_LINES]:
         yield f"{effect.name}: {effect.compared.tokens}"
@@ -155,7 +155,7 @@ def _tabulate_traits(found: Collections) -> Table:
 
 @dataclass(frozen=True)
 class _Trait:
-    """Reads a feature of a collection, to three digits."""
+    """A function that returns a feature of a collection, to three digits."""
 
     key: str
 

@@ -155,22 +155,22 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """The number of differences over all queries in two families: headline, other measures."""
+        """The number of tested differences over all queries, but for those in `apart`."""
         return self._count(lambda name: name not in (self.apart or ()))
 
     @property
     def tests_headline(self) -> int:
-        """The number of differences of the headline measure that are tested, before the others."""
+        """The number of tested differences of the headline measure, which is tested first."""
         return self._count(lambda name: name == self.pairs[0].headline.measure)
 
     @property
     def tests_apart(self) -> int:
-        """The number of differences of answers that are tested, as a family of their own."""
+        """The number of tested differences of answers, which are a family of their own."""
         return self._count(lambda name: name in (self.apart or ()))
 
     @property
     def tests_by_type(self) -> int:
-        """The number of differences by type of query that are tested, as a family of their own."""
+        """The number of tested differences by type of query, which are a family of their own."""
         return sum(item.p is not None for pair in self.pairs for item in pair.by_type)
 
     @cached_property
@@ -264,7 +264,7 @@ class Comparison:
 
     @cached_property
     def bounds(self) -> tuple[DifferenceBounds, ...]:
-        """By pair, the bounds of the headline if unjudged hits were judged; for nDCG@k alone."""
+        """The bounds of the headline of each pair if all hits were judged; for nDCG@k alone."""
         measure = find(self.pairs[0].headline.measure)
         cutoff = measure.cutoff
         if cutoff is None or measure.name != f"nDCG@{cutoff}":

@@ -233,7 +233,7 @@ class Claimed(NamedTuple):
 def judge_claims(
     contrasts: Sequence[Contrast], claims: Claims, effect: float = EFFECT
 ) -> list[Claimed]:
-    """As `judge_family`, by both claims; these are equal if no two queries share a group."""
+    """Judge a family as `judge_family`, by both claims; equal if no queries share a group."""
     (by_question,) = judge_parts([contrasts], effect)
     if claims.single:
         return [Claimed(item.difference, item.difference) for item in by_question]
@@ -251,7 +251,7 @@ def judge_parts(
     gates: Sequence[float] = (),
     grounds: Grounds | None = None,
 ) -> list[list[AdjustedDifference]]:
-    """As `judge_family`, for contrasts in several parts that form one family.
+    """Judge contrasts in several parts as one family; see `judge_family`.
 
     `gates` has a p-value for each part. A part whose p-value is above .05 is not tested, but stays
     in the family: a family of only the parts with an open gate would be chosen by the same queries

@@ -9,7 +9,7 @@ from assay.eval.studies.gate.rebuild import Rebuild, Scores
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """A query whose score by `measure` changed."""
+    """A query whose score in `measure` changed, with both scores."""
 
     query: str
     type: str

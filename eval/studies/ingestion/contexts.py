@@ -178,7 +178,7 @@ class ContextResult:
 
     @property
     def use(self) -> str:
-        """The call that runs the pipeline with the contexts."""
+        """The command that runs the pipeline with the contexts."""
         job = self.job
         return f"run {job.config} dataset={job.reference} documents.context.source=collection"
 

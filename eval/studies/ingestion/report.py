@@ -268,7 +268,7 @@ def _is_odd(item: DocumentFacts) -> bool:
 
 
 def _show_skipped(made: Ingestion) -> Iterator[Table]:
-    """Yield the files that gave no document: those that should have, then other formats."""
+    """Yield a table of skipped files: first broken and blank ones, then other formats."""
     if made.skipped:
         columns = [Column("path", "File"), Column("reason", "Reason")]
         rows = sorted(made.skipped, key=lambda item: item.kind == "other")

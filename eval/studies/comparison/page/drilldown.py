@@ -25,7 +25,7 @@ from assay.retrievers.base import Chunk
 MOST_GRID = 10_000  # queries with a row in the grid of first hits
 WORTH = ("right", "wrong", "not judged", "nothing found")  # as the page's script numbers them
 Span = tuple[str, int, int]
-MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes
+MOST_ANSWERS = 3000  # rankings in all drill-downs of a page: about ten megabytes
 
 
 def collect(compared: Comparison) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from assay.eval.studies.comparison.pair import Pair
 
 @dataclass(frozen=True)
 class StagePair:
-    """A stage in the base and in the other; None where a pipeline has no such stage."""
+    """A stage in the base and in the other run; None if a pipeline does not have it."""
 
     name: str
     base: StageRow | None
@@ -41,7 +41,7 @@ class StagePair:
 
 @dataclass(frozen=True)
 class RatioRow:
-    """A percentile of the total of both, and the ratio where both were timed in one job."""
+    """A percentile of the total of both, and the ratio if both were timed in one job."""
 
     name: str
     base: str
@@ -301,7 +301,7 @@ def _title(compared: Comparison) -> str:
 
 
 def _half(percentiles: Iterable[float]) -> str:
-    """Return the first of the percentiles of latency, p50, in words; "" where there are none."""
+    """Return the first percentile of latency, p50, in words; "" if there are none."""
     return next(map(amount, percentiles), "")
 
 
