@@ -1,1 +1,1 @@
-"""Ablation: what each part of a pipeline adds."""
+"""Ablation: the quality that each part of a pipeline adds."""

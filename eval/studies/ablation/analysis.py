@@ -1,4 +1,4 @@
-"""Ablation: what each part of a pipeline adds, and what it costs."""
+"""Ablation: the quality that each part of a pipeline adds, and its cost in time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,14 +22,25 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """What one part adds to a pipeline.
+    """The quality and the time that one part adds to a pipeline.
 
-    `differences` are those of the whole pipeline from that without the part, whose run is `run`.
-    `changed` of the `queries` are ranked otherwise, `changed_top` within the first ten. `tokens` is
-    by how many the mean of `Tokens@10` rises. `own` is the time of the part by the traces; `total`
-    the median, over queries timed interleaved with and without it, of the difference of all the
-    time. Where there is no variant, `refusal` says why; where it could not be run, `failure` does.
-    `beside` is what the claim that does not lead comes to, where it differs.
+    Attributes:
+        part: The name of the part.
+        kind: Its kind in words.
+        along: The other parts that were removed with it.
+        run: The id of the run without the part.
+        refusal: The reason why there is no variant without the part; "" if there is one.
+        failure: The reason why the variant could not be run; "" if it could.
+        differences: The scores of the whole pipeline minus those without the part.
+        beside: The verdict of the claim that does not lead, in words; "" if it does not differ.
+        queries: The number of queries.
+        changed: The number of queries whose ranking differs without the part.
+        changed_top: The number of queries whose first ten hits differ.
+        tokens: The increase in the mean of `Tokens@10`.
+        own: The time of the part itself, by the traces.
+        total: The median increase in the time of the whole search, over queries timed interleaved
+            with and without the part.
+
     """
 
     part: str
@@ -49,7 +60,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The part in words, with what goes with it."""
+        """The part in words, with the parts that were removed with it."""
         label = f"{self.kind} {self.part}"
         return f"{label} with {', '.join(self.along)}" if self.along else label
 
@@ -65,17 +76,17 @@ class Row:
 
     @property
     def presuming(self) -> list[Difference]:
-        """The differences shown that are only if large gains and losses are equally rare."""
+        """The differences that are shown only if large gains and losses are equally rare."""
         return [item for item in self.differences if item.presumes_symmetry]
 
     @property
     def idle(self) -> bool:
-        """Whether the part is shown to change no measure."""
+        """True if the part has differences, and none of them is shown."""
         return bool(self.differences) and not self.gains and not self.harms
 
     @property
     def finding(self) -> str:
-        """What was found of the part, in a clause or two."""
+        """The finding on the part, in a clause or two."""
         if not self.differences:
             return f"failed: {self.failure}" if self.failure else self.refusal
         if self.idle:
@@ -93,8 +104,14 @@ class Row:
 class Ablation:
     """A pipeline without each of its parts.
 
-    `full` is the id of the run of the whole, `means` are its means by measure. All differences are
-    one family of tests. `claims` are what the queries can be a verdict on.
+    All differences are one family of tests.
+
+    Attributes:
+        full: The id of the run of the whole pipeline.
+        means: Its mean by measure.
+        removals: A row for each removed part.
+        claims: The claims that the queries can support.
+
     """
 
     id: str
@@ -117,7 +134,7 @@ class Ablation:
 
     @property
     def timed(self) -> bool:
-        """Whether pipelines were timed interleaved."""
+        """True if pipelines were timed interleaved."""
         return any(row.total for row in self.removals)
 
     @property
@@ -127,7 +144,7 @@ class Ablation:
 
     @property
     def conclusions(self) -> list[str]:
-        """The parts of the whole pipeline by what they are shown to do, a line a kind."""
+        """The parts of the whole pipeline grouped by their shown effect, a line for each group."""
         groups = (
             ("adds quality", [row for row in self.removals if row.gains and not row.harms]),
             ("adds nothing shown", [row for row in self.removals if row.idle]),
@@ -136,7 +153,7 @@ class Ablation:
         return [f"{what}: {', '.join(row.label for row in rows)}" for what, rows in groups if rows]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the ablation as JSON values."""
         return {
             "id": self.id,
             "name": self.name,

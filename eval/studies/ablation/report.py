@@ -1,4 +1,4 @@
-"""What an ablation says: what each part adds to the whole."""
+"""The report of an ablation: the quality and the time that each part adds to the whole."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -53,7 +53,7 @@ def _show_whole(found: Ablation) -> Table:
 
 
 def _show_parts(rows: Sequence[Row], measures: Sequence[str]) -> Iterator[Block]:
-    """Yield a table of rows with their differences, and what was found of each in words."""
+    """Yield tables of the rows: their differences, their costs, and the findings in words."""
     if not rows:
         return
     first = measures[0]

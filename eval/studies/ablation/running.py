@@ -1,4 +1,4 @@
-"""Making the runs that an ablation compares."""
+"""The runs that an ablation compares, and the ablation made from them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class AblationPlan:
-    """The variants of a config's pipeline. `timed` queries are timed without each part."""
+    """The variants of a config's pipeline, each timed interleaved on `timed` queries."""
 
     config: RunConfig
     parts: tuple[PipelinePart, ...]
@@ -55,7 +55,7 @@ class AblationPlan:
 
     @cached_property
     def tasks(self) -> dict[str, PointTask]:
-        """Every pipeline to run by its name; of those that are alike only the first."""
+        """The pipelines to run, by name; equal pipelines share the task of the first."""
         made: dict[str, tuple[Settings | None, frozenset[str]]] = {
             FULL: (self.config.retriever.model_dump(mode="json"), frozenset()),
             **{_without(item): (item.settings, item.defaults) for item in self.removals},
@@ -70,7 +70,7 @@ class AblationPlan:
         return tasks
 
     def _vary(self, name: str, retriever: Settings, defaults: frozenset[str]) -> RunConfig:
-        """Return the config of a variant. The whole one is as given, so that its run is found."""
+        """Return the config of a variant; that of the whole as given, so that its run is found."""
         measures = list(dict.fromkeys([*self.config.measures, *self.measures, TOKENS]))
         values = {**self.config.model_dump(mode="json"), "measures": measures}
         if name != FULL:
@@ -93,9 +93,9 @@ class AblationPlan:
 
 
 def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> AblationPlan:
-    """Return what is to be run to find what each part of a config's pipeline adds.
+    """Return the plan to measure what each part of a config's pipeline adds.
 
-    Raises AssayError where it is no pipeline of parts.
+    Raises AssayError if the retriever is not a pipeline of parts.
     """
     if not isinstance(config.retriever, PipelineSettings):
         kind = config.retriever.type
@@ -115,7 +115,7 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Ablatio
 
 
 def _list_preparation(config: RunConfig) -> Iterator[PipelinePart]:
-    """Yield how chunks are cut and what is put before them, where that is not the default."""
+    """Yield the chunker and the context of the chunks as parts, if they are not the default."""
     documents, plain = config.documents, type(config.documents)()
     if documents.chunker != plain.chunker:
         yield PipelinePart("chunker", 0, documents.chunker.type, "chunker")
@@ -124,7 +124,7 @@ def _list_preparation(config: RunConfig) -> Iterator[PipelinePart]:
 
 
 def check(retriever: Settings) -> str:
-    """Say what is wrong with the settings of a pipeline; empty if nothing is."""
+    """Return the fault in the settings of a pipeline, in words; "" if they are valid."""
     try:
         PipelineSettings.model_validate(retriever)
     except ValidationError as error:
@@ -135,10 +135,10 @@ def check(retriever: Settings) -> str:
 def ablate(
     plan: AblationPlan, resources: Resources, reports: Path
 ) -> tuple[Ablation, list[Record]]:
-    """Run every variant, or find its run; return what they show, and what MLflow is told.
+    """Run every variant, or find its run; return the ablation and the records for MLflow.
 
-    Raises AssayError where the whole pipeline cannot be run; a variant that fails says so in its
-    row.
+    Raises AssayError if the whole pipeline cannot be run; the row of a variant that fails has the
+    reason.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
     runner = Runner(plan.measures[0], resources, reports)
@@ -163,7 +163,7 @@ def ablate(
 
 
 def _name_records(plan: AblationPlan, outcomes: Mapping[str, TaskResult]) -> Iterator[Record]:
-    """Yield what MLflow is told of each run, by the name of the first variant it is of."""
+    """Yield the MLflow record of each run, named after its first variant."""
     seen = set()
     for name, one in outcomes.items():
         if one.record and one.run not in seen:
@@ -174,7 +174,7 @@ def _name_records(plan: AblationPlan, outcomes: Mapping[str, TaskResult]) -> Ite
 def _weigh(
     plan: AblationPlan, outcomes: Mapping[str, TaskResult], observed: Mapping[str, RunScores]
 ) -> Iterator[VariantRow]:
-    """Yield what each removal takes from the whole."""
+    """Yield the row of each removal, with its contrasts to the whole pipeline."""
     for item in plan.removals:
         name = _without(item)
         if name in observed:
@@ -185,7 +185,7 @@ def _weigh(
 
 
 def _without(item: Variant) -> str:
-    """Name a variant by its part and the place of that, since a step may stand there twice."""
+    """Name a variant by its part and that part's position, as a step may occur twice."""
     return f"without {item.part.kind} {item.part.at + 1} {item.part.name}"
 
 
@@ -215,14 +215,14 @@ def _collect(
 
 
 def name_ablation(plan: AblationPlan) -> str:
-    """Return the id of an ablation, which the same variants share."""
+    """Return the id of an ablation; ablations with the same variants have the same id."""
     identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
     collection = re.sub(r"[^\w.]+", ".", plan.config.dataset).strip(".")
     return f"ablate-{plan.config.name}-{collection}-{identity[:8]}"
 
 
 def _warn(config: RunConfig, observed: Sequence[RunScores], rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return what a reader must know first, each line once."""
+    """Return the warnings to show first, each line once."""
     lines = [
         f"{item.run} is degraded on {queries} of {len(item.hits)} queries: {line}"
         for item in observed
@@ -233,7 +233,7 @@ def _warn(config: RunConfig, observed: Sequence[RunScores], rows: Sequence[Row])
 
 
 def caution(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each row that presumes large gains to be as rare as large losses."""
+    """Return a line for each row that assumes large gains to be as rare as large losses."""
     return [f"{row.label}: {describe_symmetry(row.presuming)}" for row in rows if row.presuming]
 
 

@@ -1,4 +1,4 @@
-"""What each part of a pipeline adds, and what it costs."""
+"""`assay ablate`: the quality that each part of a pipeline adds, and the time it costs."""
 
 from typing import Annotated
 

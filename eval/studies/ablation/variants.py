@@ -1,6 +1,6 @@
-"""The parts of a pipeline, and which of them must go together.
+"""The parts of a pipeline, and the pipeline without each of them.
 
-Settings are those of a pipeline as JSON values. Whether they are valid is asked of a `Check`.
+Settings are those of a pipeline as JSON values. A `Check` says if they are valid.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 Settings = Mapping[str, Any]
-# Says in words what is wrong with settings; empty if nothing is.
+# Returns the fault in settings, in words; "" if they are valid.
 Check = Callable[[Settings], str]
 
 MOST_COMPANIONS = 3
@@ -18,8 +18,14 @@ LISTS = {"query": "query", "stage": "stages"}
 
 @dataclass(frozen=True, slots=True)
 class PipelinePart:
-    """A query step, leg or stage: the one at position `at` of its list, named as in traces; or how
-    documents are cut, by the chunker's type; or what is put before each chunk, by its source.
+    """A part of a pipeline: a query step, leg or stage, the chunker, or the context of chunks.
+
+    Attributes:
+        kind: The kind of part.
+        at: Its position in its list; 0 for the chunker and the context.
+        name: Its name in traces; for the chunker its type, for the context its source.
+        type: The type in its settings; for the chunker and the context the kind.
+
     """
 
     kind: Literal["chunker", "context", "query", "leg", "stage"]
@@ -35,10 +41,15 @@ class PipelinePart:
 
 @dataclass(frozen=True)
 class Variant:
-    """The pipeline without `part`; `refusal` says why there is none.
+    """The pipeline without `part`.
 
-    `along` are other parts that had to go with it. `defaults` are the keys of `documents` that are
-    left at their defaults.
+    Attributes:
+        part: The part that is removed.
+        along: The other parts that have to be removed with it.
+        settings: The settings of the pipeline without them; None if there is no such pipeline.
+        refusal: The reason why there is none; "" if there is one.
+        defaults: The keys of `documents` that are left at their defaults.
+
     """
 
     part: PipelinePart
@@ -51,7 +62,7 @@ class Variant:
 def list_parts(retriever: Settings, active: Collection[str]) -> list[PipelinePart]:
     """Return the parts in the order in which they work.
 
-    Of the legs, they are those that are `active`, given by name.
+    Only the legs named in `active` are included.
     """
     return [
         *(
@@ -73,10 +84,10 @@ def list_parts(retriever: Settings, active: Collection[str]) -> list[PipelinePar
 def plan_removals(
     retriever: Settings, parts: Sequence[PipelinePart], check: Check
 ) -> list[Variant]:
-    """Return for each part the pipeline without it, and without what cannot be without it.
+    """Return for each part the pipeline without it and without the parts that depend on it.
 
-    A part that goes with another takes along what goes with itself: a threshold was set for
-    calibrated scores, and means nothing where there are others.
+    Where dependent parts are removed, the parts that depend on these are removed too: a threshold
+    was set for calibrated scores, and means nothing for other scores.
     """
     found = {part: _find_dependents(retriever, part, parts, check) for part in parts}
     return [_plan_removal(retriever, part, parts, found, check) for part in parts]
@@ -87,7 +98,7 @@ def _listed(retriever: Settings, kind: str) -> Iterator[tuple[int, Mapping[str, 
 
 
 def _choose(parts: Sequence[PipelinePart]) -> Iterator[tuple[PipelinePart, ...]]:
-    """Yield every choice of few of `parts`, the smallest first."""
+    """Yield every combination of at most `MOST_COMPANIONS` of `parts`, the smallest first."""
     for size in range(min(MOST_COMPANIONS, len(parts)) + 1):
         yield from combinations(parts, size)
 
@@ -95,9 +106,9 @@ def _choose(parts: Sequence[PipelinePart]) -> Iterator[tuple[PipelinePart, ...]]
 def _find_dependents(
     retriever: Settings, part: PipelinePart, parts: Sequence[PipelinePart], check: Check
 ) -> tuple[PipelinePart, ...] | None:
-    """Return the fewest others without which the pipeline is valid without `part`, if any.
+    """Return the fewest other parts to remove so that the pipeline is valid without `part`.
 
-    A part depends on what works before it.
+    Only later parts can depend on `part`. None if no removal makes the pipeline valid.
     """
     later = parts[parts.index(part) + 1 :]
     return next(
@@ -130,9 +141,9 @@ def _plan_removal(
 
 
 def drop(retriever: Settings, gone: Collection[PipelinePart]) -> Settings:
-    """Return the pipeline without the parts `gone`; their weights and boosts go with them.
+    """Return the pipeline without the parts `gone`, and without their weights and boosts.
 
-    Where one leg is left there is no fusion.
+    If only one leg is left, the fusion is removed.
     """
     names = {part.name for part in gone if part.kind == "leg"}
     legs = {name: leg for name, leg in retriever["legs"].items() if name not in names}
@@ -148,7 +159,7 @@ def drop(retriever: Settings, gone: Collection[PipelinePart]) -> Settings:
 
 
 def _fusion(retriever: Settings, legs: Settings) -> dict[str, Any] | None:
-    """Return the fusion with what concerns `legs`; None for a single leg."""
+    """Return the fusion with the weights and boosts of `legs` alone; None for a single leg."""
     fusion = retriever.get("fusion")
     if fusion is None or len(legs) < 2:
         return None

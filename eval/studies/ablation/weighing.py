@@ -1,4 +1,4 @@
-"""How the rows of an ablation are made of runs with a part and without it."""
+"""The rows of an ablation, made from runs with a part and without it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +19,17 @@ TOP = 10
 
 @dataclass(frozen=True)
 class RunScores:
-    """What ablation needs of a run: scores by measure and query, the ids of hits by query.
+    """The data that an ablation needs of a run.
 
-    `latency` are milliseconds by query and stage, `times` those of whole searches, timed
-    interleaved with the other variants on the same queries.
+    Attributes:
+        run: The id of the run.
+        scores: The scores by measure and query.
+        hits: The ids of the hits by query.
+        latency: Milliseconds by query and stage.
+        times: Milliseconds of whole searches, timed interleaved with the other variants on the
+            same queries.
+        degraded: The number of degraded queries by reason.
+
     """
 
     run: str
@@ -39,7 +46,7 @@ class RunScores:
         scores: Mapping[str, Mapping[str, float]],
         times: Sequence[float] = (),
     ) -> "RunScores":
-        """Return what is needed of `run`, whose `scores` have been computed."""
+        """Return the data of `run`, whose `scores` have been computed."""
         return cls(
             run=run.manifest.id,
             scores=scores,
@@ -55,7 +62,7 @@ class RunScores:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """The row of a variant before its differences are judged, and what they are made of."""
+    """The row of a variant before its differences are judged, and the contrasts to judge."""
 
     row: Row
     contrasts: tuple[Contrast, ...] = ()
@@ -67,7 +74,7 @@ def weigh(
     pair: tuple[RunScores, RunScores],
     measures: Sequence[str],
 ) -> VariantRow:
-    """Return the row of a variant: what `pair`, without the part and with it, shows."""
+    """Return the row of a variant from `pair`: the run without the part, and the run with it."""
     without, with_ = pair
     queries = list(with_.hits)
     row = replace(
@@ -106,7 +113,7 @@ def judge(weighed: Sequence[VariantRow], claims: Claims) -> Iterator[Row]:
 
 
 def _tell_opposite(own: Sequence[Claimed], claims: Claims) -> str:
-    """Say in a clause which measures the other claim judges otherwise; "" where none."""
+    """Name in a clause the measures that the other claim judges differently; "" for none."""
     kinds = (
         ("not shown", [one.leading for one in own if one.leading.shown > one.opposite.shown]),
         ("shown", [one.opposite for one in own if one.opposite.shown > one.leading.shown]),
@@ -122,9 +129,9 @@ def _tell_opposite(own: Sequence[Claimed], claims: Claims) -> str:
 def time_part(
     part: PipelinePart, parts: Sequence[PipelinePart], latency: Mapping[str, Mapping[str, float]]
 ) -> Times | None:
-    """Return the time of a part by the traces, a leg's encoding of the query included.
+    """Return the time of a part by the traces, including a leg's encoding of the query.
 
-    None where nothing was timed, or where another part has the same name in the traces.
+    None if nothing was timed, or if another part has the same name in the traces.
     """
     if sum(other.name == part.name for other in parts) > 1 or not latency:
         return None

@@ -1,1 +1,1 @@
-"""Answers: what a language model answers from the retrieved passages."""
+"""Answers: replies of a language model to the queries, from the retrieved passages."""

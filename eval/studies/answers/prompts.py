@@ -1,4 +1,4 @@
-"""What a language model reads to answer a query of a stored run, and how its answer is read."""
+"""Prompts that ask a language model to answer the queries of a stored run, and their replies."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,13 +27,13 @@ TASK = (
 _NAMED = r"(\d+)(?:\s*[-‐-―]\s*(\d+))?"  # a passage, or the first and the last of several
 NAMED = re.compile(_NAMED)
 CITED = re.compile(rf"(?<!\s)\s*+\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
-# Some say why after the words asked for.
+# Some models give a reason after the words asked for.
 ABSTAINED = re.compile(rf"\W*(?:{NOTHING}\b.*|(?i:{NOTHING})\W*)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query, what the model is to read, and the chunks of each number there; none: no prompt."""
+    """A query, its prompt, and the chunks of each numbered passage; no prompt without chunks."""
 
     query: str
     prompt: Prompt | None
@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class RunCases:
-    """The cases of a run. `budget` is that of a context in tokens, None where the run has one."""
+    """The cases of a run. `budget` is the tokens of a context; None if the run has that stage."""
 
     run: StoredRun
     cases: Sequence[Case]
@@ -52,10 +52,10 @@ class RunCases:
 def make_cases(
     run: StoredRun, context_tokens: int | None, limit: int | None, resources: Resources
 ) -> RunCases:
-    """Return what is asked of `limit` evenly spaced queries of a run, or of all.
+    """Return the cases of `limit` evenly spaced queries of a run, or of all queries.
 
-    The context is what the run's stage `context` kept; of a run without that stage, the best hits
-    within `context_tokens`, or that stage's default.
+    The context is the hits that the run's stage `context` kept. For a run without that stage, it is
+    the best hits within `context_tokens`, or within the default of that stage.
     """
     settings = ContextSettings(type="context")
     if context_tokens is not None:
@@ -75,9 +75,9 @@ def make_cases(
 
 
 def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
-    """Return an answer without citations, the numbers cited, from 1, and whether it is none.
+    """Return an answer without citations, the numbers cited, and True if the model abstained.
 
-    `[1, 3]` and `[1-3]` cite several.
+    Numbers begin at 1. `[1, 3]` and `[1-3]` cite several passages.
     """
     named = (i for found in CITED.finditer(text) for i in _list_named(found[1], numbers))
     cited = list(dict.fromkeys(named))
@@ -87,7 +87,7 @@ def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
 
 
 def _list_named(text: str, numbers: int) -> Iterator[int]:
-    """Yield the numbers that one citation names, of those that there are."""
+    """Yield the numbers that one citation names, within 1 to `numbers`."""
     for first, last in NAMED.findall(text):
         yield from range(max(int(first), 1), min(int(last or first), numbers) + 1)
 

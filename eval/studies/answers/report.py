@@ -1,4 +1,4 @@
-"""What is said of answers: how well they are borne out, and what they took."""
+"""The report of generated answers: their measures, and what they cost."""
 
 from operator import itemgetter
 

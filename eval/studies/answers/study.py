@@ -1,4 +1,4 @@
-"""A language model answers each query of stored runs from what these returned."""
+"""`assay answer`: a language model answers each query of stored runs from the hits returned."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.store.digest import digest
 
 MAX_TOKENS = 400
-Job = LlmJob[tuple[str, str], KeptAnswer]  # by the id of a run, and that of a query
+Job = LlmJob[tuple[str, str], KeptAnswer]  # by the id of a run and the id of a query
 
 
 class AnswerOptions(AskedModelOptions, RunsOptions):
@@ -49,7 +49,7 @@ class AnswerOptions(AskedModelOptions, RunsOptions):
 
 
 def preview(asked: AnswerOptions, lab: Lab) -> Preview | None:
-    """Say what answering should cost."""
+    """Return the expected cost of answering; None unless a dry run is asked for."""
     if not asked.dry_run:
         return None
     cases, job = _prepare(asked, lab)
@@ -74,7 +74,7 @@ def find(asked: AnswerOptions, lab: Lab) -> AskedRuns[Answers]:
 
 
 def _prepare(asked: AnswerOptions, lab: Lab) -> tuple[Sequence[RunCases], Job]:
-    """Return what the model is to read for each query, and the job of asking it."""
+    """Return the cases of each run, and the job that asks the model."""
     session = make_session(asked, "answer", MAX_TOKENS, lab.resources, dry_run=asked.dry_run)
     runs = lab.run_all(asked.references)
     cases = [make_cases(run, asked.context_tokens, asked.limit, lab.resources) for run in runs]
@@ -101,11 +101,11 @@ def _ask(query: str, prompt: Prompt, ask: Ask) -> KeptAnswer:
 def _write(
     asked: RunCases, replies: Mapping[tuple[str, str], KeptAnswer], job: Job, lab: Lab
 ) -> Answers:
-    """Write the answers into the folder of their run, and its report anew, which shows them."""
+    """Write the answers into the folder of their run, and rewrite the report that shows them."""
     run, session = asked.run, job.session
     try:
         before = generated_answers.read(run.folder)
-    except AssayError:  # of a version that wrote them in another way
+    except AssayError:  # written by a version with another format
         before = None
     if before and (
         before.recipe.identity != session.model.identity or len(before.answers) > len(asked.cases)
@@ -127,7 +127,7 @@ def _write(
 
 
 def _describe(case: Case, reply: KeptAnswer | None, job: Job) -> StoredAnswer:
-    """Return a row of the file; a query for which nothing was returned is not asked about."""
+    """Return a row of the file; a query without hits is marked as not asked."""
     context: list[Span] = [
         (chunk.id, chunk.doc_id, chunk.start, chunk.end)
         for chunks in case.chunks
@@ -152,7 +152,7 @@ def _describe(case: Case, reply: KeptAnswer | None, job: Job) -> StoredAnswer:
 
 
 def _list_metrics(result: Answers) -> dict[str, float]:
-    """Return what is added to a run's MLflow run: nothing of a sample."""
+    """Return the metrics to add to a run's MLflow run; none for a sample of the queries."""
     metrics: dict[str, float] = {}
     if len(result.answers) == len(result.run.queries):
         for name, mean in result.means.items():

@@ -1,1 +1,1 @@
-"""Audit: what a published pair of means can show."""
+"""Audit: the evidence in a published pair of means."""

@@ -1,4 +1,4 @@
-"""What two means and a number of queries allow to be said of a difference."""
+"""Inference on a difference from two means and the number of queries alone."""
 
 import math
 from collections.abc import Iterator
@@ -12,11 +12,16 @@ MOST_QUERIES = 1_000_000
 
 @dataclass(frozen=True)
 class Reading:
-    """What the difference is worth where those of single queries spread by `sd`.
+    """The paired t-test of the difference if the differences of single queries have the SD `sd`.
 
-    `difference` has the interval of the paired t-test at the level asked, `p` is its two-sided
-    p-value. `detectable` is the smallest difference that so many queries show with power 0.8, and
-    `needed` how many would show this one; None where no number in reach does.
+    Attributes:
+        sd: The standard deviation of the differences of single queries.
+        difference: The mean difference, with the interval at the requested level.
+        p: The two-sided p-value.
+        detectable: The smallest difference that this number of queries shows with power 0.8.
+        needed: The number of queries that would show this difference with power 0.8; None if that
+            is beyond a million.
+
     """
 
     sd: float
@@ -27,7 +32,7 @@ class Reading:
 
 
 def read_difference(difference: float, sd: float, n: int, level: float) -> Reading:
-    """Return what a mean difference of `n` pairs is worth whose differences spread by `sd` > 0."""
+    """Return the paired t-test of a mean difference of `n` pairs with SD `sd` > 0."""
     from scipy.special import stdtr, stdtrit
 
     error = sd / math.sqrt(n)
@@ -39,7 +44,7 @@ def read_difference(difference: float, sd: float, n: int, level: float) -> Readi
 
 
 def find_needed(difference: float, sd: float, level: float) -> int | None:
-    """Return the fewest queries that show a difference with power 0.8; None beyond a million."""
+    """Return the fewest queries that show a difference with power 0.8; None if over a million."""
     low, high = 2, 4
     while detectable(sd, high, alpha=level) > difference:
         low, high = high, 2 * high
@@ -55,31 +60,31 @@ def find_needed(difference: float, sd: float, level: float) -> int | None:
 
 
 def limit_sd(base: float, new: float, n: int) -> tuple[float, float]:
-    """Return between which the standard deviation of differences lies for scores from 0 to 1.
+    """Return the least and the largest standard deviation of differences of scores from 0 to 1.
 
-    It is 0 where every query changed alike. It is largest where all scores are 0 or 1 and as many
-    queries as the means allow changed: E(d²) is then the share that changed.
+    It is 0 if every query changed by the same amount. It is largest if all scores are 0 or 1 and as
+    many queries changed as the means allow: E(d²) is then the share that changed.
     """
     changed = min(base + new, 2 - base - new)
     return 0.0, math.sqrt(max(changed - (new - base) ** 2, 0.0) * n / (n - 1))
 
 
 def find_shown_below(difference: float, n: int, level: float) -> float:
-    """Return the spread below which the paired t-test shows a mean difference of `n` pairs."""
+    """Return the SD below which the paired t-test shows a mean difference of `n` pairs."""
     from scipy.special import stdtrit
 
     return abs(difference) * math.sqrt(n) / float(stdtrit(n - 1, 1 - level / 2))
 
 
 def list_sign_tests(base: int, new: int, n: int) -> Iterator[tuple[int, float]]:
-    """Yield how many of `n` queries may have changed, fewest first, each with the exact p-value.
+    """Yield each possible number of changed queries of `n`, fewest first, with its exact p-value.
 
-    `base` and `new` are how many of them were hits. The p-value is McNemar's by the binomial
-    distribution, two-sided.
+    `base` and `new` are the numbers of hits. The p-value is McNemar's by the binomial distribution,
+    two-sided.
     """
     from scipy.special import bdtr
 
     fewest, most = abs(new - base), min(base + new, 2 * n - base - new)
     for changed in range(fewest, most + 1, 2):
-        against = (changed - fewest) // 2  # that went the other way than most
+        against = (changed - fewest) // 2  # queries that changed in the less common direction
         yield changed, min(1.0, 2 * float(bdtr(against, changed, 0.5)))

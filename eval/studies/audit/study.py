@@ -1,4 +1,4 @@
-"""What a published pair of means can and cannot show."""
+"""`assay audit`: the evidence in a published pair of means."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -23,7 +23,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.store.digest import digest
 
 SPREADS = (0.1, 0.2, 0.3, 0.4, 0.5)
-ROWS = 9  # of the numbers of queries that may have changed
+ROWS = 9  # rows of the table of possible numbers of changed queries
 INDEPENDENT = (
     "The queries are taken as independent. Those that share documents count for fewer: give the "
     "number they count as."
@@ -47,7 +47,7 @@ class AuditOptions(StudyOptions):
 
 @dataclass(frozen=True)
 class SignTest:
-    """The exact test where so many queries changed from hit to miss or back."""
+    """The exact test if `changed` queries changed from hit to miss or from miss to hit."""
 
     changed: int
     p: float
@@ -55,11 +55,19 @@ class SignTest:
 
 @dataclass(frozen=True)
 class Audit:
-    """What can be said of a difference between two means.
+    """The evidence for a difference between two means.
 
-    `level` is .05 over the number tried (Bonferroni). `readings` are by spread; `spread` is the
-    least and the largest that the means allow, and `shown_below` the one below which the difference
-    is shown. `sign_tests` are of hits alone.
+    Attributes:
+        id: The name of the audit.
+        asked: The two means and the options.
+        level: .05 divided by the number of systems tried (Bonferroni).
+        spread: The least and the largest standard deviation of the differences of single queries
+            that the means allow.
+        shown_below: The standard deviation below which the difference is shown.
+        readings: The paired t-test by standard deviation.
+        sign_tests: The exact tests by the number of changed queries; only if each score is 0 or 1.
+        environment: The code and the machine.
+
     """
 
     id: str
@@ -73,12 +81,12 @@ class Audit:
 
     @property
     def difference(self) -> float:
-        """The new mean less the base."""
+        """The new mean minus the base."""
         return self.asked.new - self.asked.base
 
     @cached_property
     def shown(self) -> bool | None:
-        """Whether the difference is shown; None where that depends on what is not told."""
+        """True if the difference is shown; None if that depends on values that are not known."""
         if not self.difference:
             return False
         if self.sign_tests:
@@ -90,7 +98,7 @@ class Audit:
         return found.pop() if len(found) == 1 else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the audit as JSON values."""
         return {
             **asdict(self),
             "asked": self.asked.model_dump(mode="json"),
@@ -175,7 +183,7 @@ STUDY = Study("audit", AuditOptions, find, report)
 
 
 def _count_hits(name: str, mean: float, n: int) -> int:
-    """Return how many queries were hits. Raises AssayError for a mean that no number gives."""
+    """Return the number of hits. Raises AssayError if no number of hits has that mean."""
     hits = round(mean * n)
     digits = len(f"{mean:.12g}".partition(".")[2])
     if abs(hits / n - mean) > 0.5 * 10.0**-digits + 1e-12:
@@ -187,7 +195,7 @@ def _count_hits(name: str, mean: float, n: int) -> int:
 
 
 def _thin(found: Audit) -> list[SignTest]:
-    """Return few of the tests: the ends, both sides of the level, and some between."""
+    """Return at most `ROWS` tests: the ends, both sides of the level, and some between."""
     tests = found.sign_tests
     if len(tests) <= ROWS:
         return list(tests)
@@ -198,7 +206,7 @@ def _thin(found: Audit) -> list[SignTest]:
 
 
 def _judge(found: Audit) -> str:
-    """Return the verdict: shown, not shown, or what it depends on."""
+    """Return the verdict in a sentence: shown, not shown, or the condition it depends on."""
     asked = found.asked
     word = "rise" if found.difference > 0 else "fall" if found.difference < 0 else "difference"
     what = f"a {word} of {abs(found.difference):.3g} on {count(asked.n, 'query', 'queries')}"

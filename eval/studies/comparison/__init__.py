@@ -1,1 +1,1 @@
-"""Comparison: do runs differ, by how much, and on which queries."""
+"""Comparison: differences between runs, their size, and the queries they come from."""

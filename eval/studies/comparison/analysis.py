@@ -40,14 +40,14 @@ from assay.retrievers.base import AssayError
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", WITHIN)
 _Judged = tuple[list[list[AdjustedDifference]], list[list[Difference]], list[float | None]]
 
-# What the reader needs beside the measures, of which neither more nor less is better.
+# Shown next to the measures; of these neither more nor less is better.
 BESIDE = ("Judged@10", TOKENS)
-# Added to the default ones where all runs have answers by one model and prompt; a family apart.
+# Added to `DEFAULT` if all runs have answers by one model and prompt; a family of their own.
 OF_ANSWERS = ("AnswerF1", "QuoteShare", "CitationP", "CitationR", "Abstention")
 
 
 def check_request(runs: int, measures: Sequence[str] | None, effect: float) -> None:
-    """Raise AssayError unless so many runs can be compared so, before any of them is made."""
+    """Check the number of runs, the measures and the effect. Raises AssayError."""
     if runs < 2:
         raise AssayError(
             f"a comparison needs two runs or more, and got {runs}; "
@@ -68,22 +68,33 @@ def compare(
     all_pairs: bool = False,
     summarise: Callable[[StoredRun, Sequence[str]], Summary] = summarise,
 ) -> Comparison:
-    """Compare every run with the first, or of three or more `all_pairs`, on `measures`.
+    """Compare every run with the first, or all pairs of three or more runs.
 
-    Of all pairs the runs are ranked by the mean of the headline measure, the best first, and all
-    pairs are one family (see `judge_stages`): the order has no part in what is shown to differ.
+    With all pairs, the runs are ranked by the mean of the headline measure, best first, and all
+    pairs are one family (see `judge_stages`): the order does not affect which differences are
+    shown.
 
-    Without `measures` they are those of `DEFAULT` that all runs are deep enough for and, where one
-    model has answered all queries of all runs by one prompt, those of `OF_ANSWERS` that all have,
-    which are then tested `apart`: whether a model has answered changes no p-value of the others.
-
-    `timing` is of those of the pipelines that were timed in one job; without it no latency is held
-    against another. `summarise` computes the figures of a run in measures, or knows them.
-
-    A difference that is not significant is "no difference shown" where the collection would have
+    A difference that is not significant is "no difference shown" if the collection would have
     shown one of `effect` with power 0.8, else "not shown (too few queries)" (see `judge_family`).
-    The same call returns the same figures. Where some searched a sample, all are compared on the
-    queries they share. Raises AssayError when runs were not judged alike, naming what differs.
+    The same call returns the same figures. If some runs searched a sample, all are compared on the
+    queries they share.
+
+    Args:
+        runs: The runs to compare.
+        measures: The measures to test. By default those of `DEFAULT` that all runs are deep enough
+            for; and, if one model has answered all queries of all runs by one prompt, those of
+            `OF_ANSWERS` that all runs have, in a family of their own, so that answers change no
+            p-value of the other measures.
+        effect: The smallest difference that would matter.
+        timing: The latencies of the pipelines that were timed in one job; without it latencies are
+            not compared.
+        apart: The measures that are a family of their own, if `measures` are given.
+        all_pairs: If True, compare all pairs of three or more runs.
+        summarise: Returns the figures of a run in some measures.
+
+    Raises:
+        AssayError: The runs were not judged alike; the message names the difference.
+
     """
     depth = min(run.manifest.depth for run in runs)
     if not measures:
@@ -94,7 +105,7 @@ def compare(
     wanted = [find(name) for name in measures]
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
-    # Of runs that keep fewer hits than ten, those that are there.
+    # At most at the depth of the runs.
     kept = [f"{name.partition('@')[0]}@{min(10, depth)}" for name in BESIDE]
     beside = (*(name for name in dict.fromkeys(described) if name not in kept), *kept)
     for i, run in enumerate(runs[1:], start=1):
@@ -168,9 +179,9 @@ def _judge_claims(
 ) -> tuple[
     list[list[AdjustedDifference]], list[list[Difference]], list[float | None], list[Difference]
 ]:
-    """Return by pair what the leading claim is found to be, and the other one's headline.
+    """Return by pair the differences by the leading claim, and the headline by the other claim.
 
-    The first is in three parts, as `judge_stages` and `judge_types` have them.
+    The first three values are those of `judge_stages` and `judge_types`.
     """
 
     def choose(found: list[list[AdjustedDifference]]) -> list[Difference]:
@@ -206,7 +217,7 @@ def _find_design_effect(pair: Sequence[Contrast], headline: str, claims: Claims)
 def _key(
     contrasts: Sequence[Sequence[Contrast]], judged: Sequence[Sequence[AdjustedDifference]]
 ) -> dict[int, AdjustedDifference]:
-    """Return what each contrast is found to be, by its `id()`."""
+    """Return the difference of each contrast, by its `id()`."""
     return {
         id(item): found
         for pair, of_pair in zip(contrasts, judged, strict=True)
@@ -215,7 +226,7 @@ def _key(
 
 
 def _list_of_answers(runs: Sequence[StoredRun]) -> list[str]:
-    """Return the measures of answers that are compared where none are named."""
+    """Return the measures of answers that are compared if no measures are named."""
     if find_misfit(runs):
         return []
     available = [generated_answers.list_available(run) for run in runs]

@@ -1,7 +1,7 @@
-"""Verdicts for questions as people ask them: judged ones, weighted as a log of real ones has them.
+"""Verdicts for real questions: judged questions weighted to match a log of real ones.
 
-A log has no judgments. Of its questions only their length and their form are known, and what share
-of their words an answer has is not: by that the judged questions are only told apart.
+A log has no judgments: only the length and the form of its questions are known. The share of their
+words that an answer has is not known, so that questions are not weighted by it.
 """
 
 import re
@@ -30,19 +30,19 @@ ASKING = re.compile(
     r"should|will|would)\b",
     re.IGNORECASE,
 )
-FEWEST_JUDGED = 5  # questions of a kind that can stand for others of it
+FEWEST_JUDGED = 5  # judged questions of a kind that can represent the kind
 MOST_UNCOVERED = 0.1  # share of a log that may be of kinds that are not judged
 ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a log of real questions is like.
+    """The features of a log of real questions.
 
     Attributes:
-        name: That of its file.
-        questions: How many it has.
-        shares: By feature and kind the share of its questions that are of that kind.
+        name: The name of its file.
+        questions: The number of questions.
+        shares: The share of its questions of each kind, by feature and kind.
 
     """
 
@@ -53,9 +53,12 @@ class Log:
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each judged question counts, by its id; they sum to 1.
+    """The weights of the judged questions, which sum to 1.
 
-    `uncovered` is the share of the log that no judged question stands for.
+    Attributes:
+        by_query: The weight by query id.
+        uncovered: The share of the log that no judged question represents.
+
     """
 
     by_query: Mapping[str, float]
@@ -63,20 +66,20 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """As how many questions of equal weight they count (Kish 1965)."""
+        """The effective number of questions: equally weighted ones count the same (Kish 1965)."""
         return 1 / sum(weight**2 for weight in self.by_query.values())
 
 
 @dataclass(frozen=True)
 class Reweighted:
-    """The headline's difference for questions as the log has them."""
+    """The headline's difference for questions weighted to match the log."""
 
     difference: Estimate
     shown: bool
 
 
 def describe_kind(text: str) -> dict[str, str]:
-    """Return by feature what kind of question it is."""
+    """Return the kind of a question, by feature."""
     words = len(text.split())
     length = next((name for most, name in LENGTHS if words <= most), LONGEST)
     named = "with a number or code" if CODE.search(text) else "in words alone"
@@ -85,7 +88,7 @@ def describe_kind(text: str) -> dict[str, str]:
 
 
 def read_log(path: Path) -> Log:
-    """Return what the questions in a file are like, one a line. Raises AssayError without any."""
+    """Return the features of the questions in a file, one a line. Raises AssayError without any."""
     lines = [line for line in read_text(path).splitlines() if line.strip()]
     if not lines:
         raise AssayError(f"{path}: no question; it takes one a line")
@@ -101,13 +104,13 @@ def read_log(path: Path) -> Log:
 
 
 def weigh(log: Log, queries: Mapping[str, Query]) -> Weights:
-    """Return the weights with which judged questions have each feature as often as the log.
+    """Return weights that give the judged questions the shares of each feature in the log.
 
-    Each feature by itself, by raking (Deming and Stephan 1940): which lengths go with which forms
-    is as among the judged ones.
+    Each feature is matched by itself, by raking (Deming and Stephan 1940): the association of
+    lengths with forms is that among the judged questions.
 
     Raises:
-        AssayError: More than a tenth of the log is of kinds of which fewer than five are judged.
+        AssayError: More than a tenth of the log is of kinds with fewer than five judged questions.
 
     """
     kinds = {id_: describe_kind(query.text) for id_, query in queries.items()}
@@ -143,10 +146,10 @@ def weigh(log: Log, queries: Mapping[str, Query]) -> Weights:
 
 
 def reweigh(pair: Pair, weights: Weights, clusters: Clusters | None) -> Reweighted:
-    """Return the headline's difference of a pair with weights.
+    """Return the weighted difference of a pair in the headline measure.
 
-    `clusters` are the groups of its questions by the leading claim, None by question. The variance
-    is linearised, by group (see `groups.bound_sums`).
+    `clusters` are the groups of its questions by the leading claim; None if it is by question. The
+    variance is linearised, by group (see `groups.bound_sums`).
     """
     scores = pair.scores(pair.headline.measure)
     values = np.array([other - base for base, other in scores.values()])
@@ -159,7 +162,7 @@ def reweigh(pair: Pair, weights: Weights, clusters: Clusters | None) -> Reweight
 
 
 def tell(pair: Pair, found: Reweighted, weights: Weights, log: Log) -> str:
-    """Return in sentences whether a verdict holds for questions as the log has them."""
+    """Return in sentences if a verdict holds for questions weighted to match the log."""
     item, value = pair.headline, found.difference.value
     same = value * item.difference.value > 0
     if item.shown:
@@ -179,7 +182,7 @@ def tell(pair: Pair, found: Reweighted, weights: Weights, log: Log) -> str:
 
 
 def describe(log: Log, weights: Weights, found: Sequence[Reweighted]) -> dict[str, Any]:
-    """Return what a log says of the pairs, as JSON values."""
+    """Return a log, the weights and the weighted differences as JSON values."""
     return {
         **asdict(log),
         "effective": weights.effective,

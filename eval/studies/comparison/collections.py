@@ -1,4 +1,4 @@
-"""Two pipelines on several collections: is one better on the next one, too?"""
+"""Comparison of two pipelines on several collections, and a prediction for a new one."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ from assay.retrievers.store.digest import digest
 
 @dataclass(frozen=True)
 class CollectionEffect:
-    """How much better the second pipeline is on a collection.
+    """The difference between the two pipelines on one collection.
 
     Attributes:
-        name: That of the collection.
-        compared: The two pipelines there.
+        name: The name of the collection.
+        compared: The comparison of the two pipelines on it.
         traits: Its features by their key in `traits.NAMES`.
-        variance: That of the difference, by the claim that the verdict leads with.
+        variance: The variance of the difference, by the leading claim.
 
     """
 
@@ -54,12 +54,12 @@ class CollectionEffect:
 
 @dataclass(frozen=True)
 class Separation:
-    """A feature by which the collections where a pipeline is better differ from the others.
+    """A feature that separates the collections where a pipeline is better from the others.
 
     Attributes:
-        trait: Its key.
-        better: The least and the greatest value where the pipeline is shown to be better.
-        worse: Likewise where it is shown to be worse.
+        trait: The key of the feature.
+        better: Its least and greatest value where the pipeline is shown to be better.
+        worse: The same where it is shown to be worse.
 
     """
 
@@ -70,7 +70,7 @@ class Separation:
 
 @dataclass(frozen=True)
 class Collections:
-    """Two pipelines on several collections. `names` are those of the first and of the second."""
+    """Two pipelines on several collections. `names` are the names of the two, in order."""
 
     names: tuple[str, str]
     effects: tuple[CollectionEffect, ...]
@@ -88,17 +88,17 @@ class Collections:
 
     @cached_property
     def combined(self) -> RandomEffects:
-        """The mean effect, and how far effects differ."""
+        """The mean effect over collections, and the spread of effects."""
         return combine_effects(*self._read())
 
     @cached_property
     def new(self) -> Estimate | None:
-        """The 95 % prediction interval of the effect on a new collection; None of fewer than 3."""
+        """The 95 % prediction interval of the effect on a new collection; None if fewer than 3."""
         return self._cut(foresee_effect(*self._read()))
 
     @cached_property
     def left_out(self) -> tuple[Estimate | None, ...]:
-        """What the others foresee of the difference that each collection has."""
+        """For each collection, the prediction interval of its difference from the others."""
         values, variances = self._read()
         return tuple(
             self._cut(foresee_effect(_drop(values, i), _drop(variances, i), variances[i]))
@@ -109,7 +109,7 @@ class Collections:
 
     @property
     def held(self) -> tuple[int, int]:
-        """How many of the intervals in `left_out` hold the difference, and how many there are."""
+        """The number of intervals in `left_out` that hold the difference, and the number in all."""
         foreseen = [
             item.low <= effect.headline.difference.value <= item.high
             for effect, item in zip(self.effects, self.left_out, strict=True)
@@ -125,7 +125,7 @@ class Collections:
 
     @cached_property
     def separations(self) -> tuple[Separation, ...]:
-        """The features that tell where it is better from where it is worse, without exception."""
+        """The features that separate the collections where it is better from the others."""
         better, worse = self.parted
         if not better or not worse:
             return ()
@@ -138,17 +138,17 @@ class Collections:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """The features that are known of all collections."""
+        """The features that are known for all collections."""
         return tuple(key for key in NAMES if all(key in effect.traits for effect in self.effects))
 
     @property
     def chance(self) -> float:
-        """At most how likely one of the features separates so many collections by chance."""
+        """An upper bound of the probability that some feature separates them by chance."""
         better, worse = map(len, self.parted)
         return min(1.0, len(self.traits) * 2 / comb(better + worse, better))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the comparison as JSON values."""
         return {
             "pipelines": list(self.names),
             "measure": self.measure,
@@ -182,7 +182,7 @@ class Collections:
         )
 
     def _cut(self, foreseen: Estimate | None) -> Estimate | None:
-        """Return an interval without what a difference of the measure cannot be."""
+        """Return an interval, cut to the values that a difference of the measure can have."""
         if foreseen is None:
             return None
         low, high = find(self.measure).change
@@ -200,14 +200,14 @@ def compare_on_collections(
     """Compare two pipelines on each of several collections.
 
     Args:
-        pipelines: The two; the second is held against the first.
+        pipelines: The two pipelines; the second is compared with the first.
         collections: The collections.
-        make: Returns what runs a pipeline on a collection.
-        compare: Compares what it returned.
+        make: Returns the experiment that runs a pipeline on a collection.
+        compare: Compares the experiments of one collection.
 
     Raises:
         AssayError: There are not two pipelines, or fewer than two collections, or one is given
-            twice, or what `make` and `compare` raise.
+            twice; also as raised by `make` and `compare`.
 
     """
     if len(pipelines) != 2:

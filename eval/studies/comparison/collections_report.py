@@ -1,4 +1,4 @@
-"""What is said of two pipelines on several collections."""
+"""The report of two pipelines on several collections."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ EXPLANATION = (
 
 @dataclass(frozen=True)
 class _Row:
-    """A collection, the mean of all, or a new one."""
+    """A row for a collection, for the mean of all, or for a new collection."""
 
     name: str
     difference: Estimate
@@ -38,7 +38,7 @@ class _Row:
         return self.effect.headline.verdict if self.effect else ""
 
     def read(self, key: str) -> Any:
-        """Return a figure of its headline; None of what is no collection."""
+        """Return a figure of its headline; None if the row is not of a collection."""
         return getattr(self.effect.headline, key) if self.effect else None
 
 
@@ -67,7 +67,7 @@ def report(found: Collections) -> Report:
 
 
 def _tell_amounts(found: Collections) -> Iterator[str]:
-    """Yield where the two return unequal amounts of text, which limits all that is concluded."""
+    """Yield the collections with unequal amounts of returned text, which limits the verdicts."""
     unequal = [effect for effect in found.effects if effect.compared.tokens]
     for effect in unequal[:MOST_LINES]:
         yield f"{effect.name}: {effect.compared.tokens}"
@@ -76,7 +76,7 @@ def _tell_amounts(found: Collections) -> Iterator[str]:
 
 
 def _tell(found: Collections) -> Iterator[str]:
-    """Yield which is better on average, what a new collection may show, and what explains it."""
+    """Yield the verdict on the mean, the prediction for a new collection, and the explanation."""
     base, other = found.names
     mean, sign = found.combined.mean, find(found.measure).sign
     among = f"of {count(len(found.effects), 'collection')}"
@@ -99,7 +99,7 @@ def _tell(found: Collections) -> Iterator[str]:
 
 
 def _tell_directions(found: Collections) -> Iterator[str]:
-    """Yield where it is better and where worse, and the features that tell these apart."""
+    """Yield the collections where it is better and worse, and the features that separate them."""
     better, worse = found.parted
     if not better or not worse:
         return
@@ -155,7 +155,7 @@ def _tabulate_traits(found: Collections) -> Table:
 
 @dataclass(frozen=True)
 class _Trait:
-    """Reads a feature of a collection, to three digits."""
+    """A function that returns a feature of a collection, to three digits."""
 
     key: str
 

@@ -1,4 +1,4 @@
-"""Runs beside a base, or all pairs of them: what a comparison holds."""
+"""The comparison of runs with a base, or of all pairs of runs."""
 
 import hashlib
 import json
@@ -49,19 +49,28 @@ LONGEST = 120  # characters of the names in an id
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs beside a base, or all pairs of runs, all on the same queries and judgments.
+    """Runs compared with a base, or all pairs of runs, on the same queries and judgments.
 
-    Of `all_pairs` the base is the run of the best headline mean, and the others follow by theirs;
-    in each of the pairs the better run is the base, and those of the best run come first.
+    With `all_pairs` the base is the run with the best headline mean, and the others follow in the
+    order of theirs; in each pair the better run is the base, and the pairs of the best run come
+    first.
 
-    `measures` are those tested. `beside` are shown without a verdict, since neither more nor less
-    of them is better; the summaries hold both. `effect` is the difference worth a verdict.
-    `searched` is the number of queries each run had, of which those that all share are compared.
-    `timing` is of those of the runs that were timed in one job. `apart` are measures of answers
-    that are tested as a family of their own, None where all measures were asked for by name;
-    `unanswered` says why there are none, where some run has answers. `claims` are what the
-    questions can be a verdict on. `asked` is a log of real questions, which the verdict is weighted
-    for, too.
+    Attributes:
+        base: The run that the others are compared with.
+        pairs: The compared pairs.
+        measures: The measures that are tested.
+        beside: The measures shown without a verdict, since neither more nor less of them is
+            better; the summaries hold both kinds.
+        effect: The smallest difference that would matter.
+        searched: The number of queries of each run; those that all share are compared.
+        timing: The latencies of the runs that were timed in one job.
+        apart: The measures of answers that are tested as a family of their own; None if all
+            measures were requested by name.
+        unanswered: The reason why there are none although some run has answers; else "".
+        claims: The claims that the questions can support.
+        all_pairs: True if all pairs are compared.
+        asked: A log of real questions, for which a weighted verdict is given too.
+
     """
 
     base: Summary
@@ -79,7 +88,7 @@ class Comparison:
 
     @cached_property
     def id(self) -> str:
-        """The name of its folder: what was compared, and a digest of all it is of."""
+        """The name of its folder: the names of the runs, and a digest of all that defines it."""
         collection = self.base.run.manifest.collection.name
         parts: list[Any] = [
             [run.manifest.id for run in self.runs],
@@ -99,7 +108,7 @@ class Comparison:
 
     @property
     def environment(self) -> Mapping[str, Any]:
-        """Nothing: each run has its own, and where runs are compared changes no figure."""
+        """Empty: each run has its own environment, and that of the comparison changes no figure."""
         return {}
 
     @cached_property
@@ -119,18 +128,18 @@ class Comparison:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What the runs are called, the base first; no two alike."""
+        """The display names of the runs, the base first; all different."""
         return label_runs(self.runs)
 
     @cached_property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """What the two runs of each pair are called: the base, and the other."""
+        """The display names of the two runs of each pair: the base, and the other."""
         called = {id(item): name for item, name in zip(self.summaries, self.labels, strict=True)}
         return tuple((called[id(pair.base)], called[id(pair.other)]) for pair in self.pairs)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The letters of each run, of all pairs: those that share one are not shown to differ."""
+        """The letters of each run; runs that share a letter are not shown to differ."""
         places = {label: i for i, label in enumerate(self.labels)}
         differ = [
             (places[base], places[other])
@@ -141,32 +150,32 @@ class Comparison:
 
     @property
     def of_answers(self) -> bool:
-        """Whether answers of a language model are compared too."""
+        """True if answers of a language model are compared too."""
         return any(find(name).of_answers for name in self.measures)
 
     @property
     def tests(self) -> int:
-        """The number of differences over all queries in two families: headline, other measures."""
+        """The number of tested differences over all queries, but for those in `apart`."""
         return self._count(lambda name: name not in (self.apart or ()))
 
     @property
     def tests_headline(self) -> int:
-        """The number of differences of the headline measure that are tested, before the others."""
+        """The number of tested differences of the headline measure, which is tested first."""
         return self._count(lambda name: name == self.pairs[0].headline.measure)
 
     @property
     def tests_apart(self) -> int:
-        """The number of differences of answers that are tested, as a family of their own."""
+        """The number of tested differences of answers, which are a family of their own."""
         return self._count(lambda name: name in (self.apart or ()))
 
     @property
     def tests_by_type(self) -> int:
-        """The number of differences by type of query that are tested, as a family of their own."""
+        """The number of tested differences by type of query, which are a family of their own."""
         return sum(item.p is not None for pair in self.pairs for item in pair.by_type)
 
     @cached_property
     def conclusions(self) -> tuple[str, ...]:
-        """In a sentence or more for each pair: whether the other is better than its base."""
+        """The verdict on each pair, in a sentence or more."""
         return tuple(
             tell_pair(pair, names, self.effect, self.claims)
             for pair, names in zip(self.pairs, self.names, strict=True)
@@ -174,18 +183,18 @@ class Comparison:
 
     @cached_property
     def tokens(self) -> str:
-        """That runs return unequal amounts of text; "" where they do not."""
+        """A sentence that runs return unequal amounts of text; "" if they do not."""
         return describe_tokens(
             self.labels, [item.means for item in self.summaries], self.beside[-1]
         )
 
     @property
     def lead(self) -> tuple[str, ...]:
-        """What comes before the conclusions: what limits them all."""
+        """The sentences before the conclusions, on limits that apply to all of them."""
         return tuple(filter(None, [self.tokens, self.claims.describe()]))
 
     def describe_questions(self) -> str:
-        """Say on how many documents the queries are, and as how many they count; "" for as many."""
+        """Return the number of documents and of effective queries; "" if no queries share one."""
         if self.claims.single:
             return ""
         counts = [pair.effective_queries for pair in self.pairs]
@@ -197,17 +206,17 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:
-        """What is shown, in lines, after what limits all of it: see `lead` and `told`.
+        """The lines of the verdict: the limits (`lead`), the differences (`told`) and the log.
 
-        Last comes what holds for questions as a log has them.
+        The last lines are the verdict weighted for the log of real questions, if there is one.
         """
         return (*self.lead, *self.told, *self.for_log)
 
     @cached_property
     def told(self) -> tuple[str, ...]:
-        """Which run is better: a line a pair, of all pairs in few lines.
+        """The conclusion of each pair with a base; for all pairs, the ranking in few lines.
 
-        Of all pairs also those whose types of query say something else, at most three.
+        For all pairs it also names at most three pairs whose types of query disagree with it.
         """
         if not self.all_pairs:
             return self.conclusions
@@ -227,7 +236,7 @@ class Comparison:
 
     @property
     def for_log(self) -> tuple[str, ...]:
-        """What the log of real questions says of each run beside the base; nothing without one."""
+        """The verdict on each run against the base, weighted for the log; empty without a log."""
         return tuple(
             asking.tell(pair, found, self.weights, self.asked)
             for pair, found in zip(self.against_base, self.reweighted, strict=False)
@@ -236,18 +245,18 @@ class Comparison:
 
     @cached_property
     def overlaps(self) -> Mapping[str, float]:
-        """By query the share of its words that its answer has; see `traits.find_overlaps`."""
+        """The share of each query's words that its answer has; see `traits.find_overlaps`."""
         run = self.base.run
         return find_overlaps(run.queries.values(), run.gold, run.gold_texts)
 
     @cached_property
     def weights(self) -> Weights | None:
-        """How much each question counts by the log. Raises AssayError where that lies outside."""
+        """The weights of the questions by the log; None without a log. Raises AssayError."""
         return asking.weigh(self.asked, self.base.run.queries) if self.asked else None
 
     @cached_property
     def reweighted(self) -> tuple[Reweighted, ...]:
-        """The differences from the base for questions as the log has them; none without a log."""
+        """The differences from the base weighted for the log; empty without a log."""
         if self.weights is None:
             return ()
         clusters = self.claims.cluster(self.base.run.queries)
@@ -255,7 +264,7 @@ class Comparison:
 
     @cached_property
     def bounds(self) -> tuple[DifferenceBounds, ...]:
-        """By pair, what judging the unjudged could make of the headline; of nDCG@k alone."""
+        """The bounds of the headline of each pair if all hits were judged; for nDCG@k alone."""
         measure = find(self.pairs[0].headline.measure)
         cutoff = measure.cutoff
         if cutoff is None or measure.name != f"nDCG@{cutoff}":
@@ -266,7 +275,7 @@ class Comparison:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader must know before believing the figures."""
+        """Warnings that a reader must know before trusting the figures."""
         said = [
             (label, line)
             for run, label in zip(self.runs, self.labels, strict=True)
@@ -309,14 +318,14 @@ class Comparison:
         return tuple(found)
 
     def tell_opposite(self) -> str:
-        """Say of which pairs the other claim's verdict differs; "" where of none."""
+        """Return a sentence on the pairs whose verdict differs by the other claim; "" for none."""
         differing = self._choose(lambda pair: pair.opposite.shown != pair.headline.shown)
         if not differing:
             return ""
         return name_opposite(self.claims, name_pairs(differing))
 
     def _list_fragile(self) -> list[str]:
-        """Say which findings are fragile; of all pairs those of the headline, in one line."""
+        """Return lines on fragile findings; for all pairs one line on those of the headline."""
         if not self.all_pairs:
             return [
                 f"{label}: {describe_symmetry(resting)}"
@@ -330,7 +339,7 @@ class Comparison:
         return [f"{name_pairs(fragile)}: {line}"]
 
     def _choose(self, wanted: Callable[[Pair], bool]) -> list[str]:
-        """Return what the two runs of some pairs are called: "A and B"."""
+        """Return the display names of the pairs that are `wanted`, each as "A and B"."""
         return [
             f"{other} and {base}"
             for (base, other), pair in zip(self.names, self.pairs, strict=True)
@@ -402,7 +411,7 @@ class Comparison:
 
 
 def _list_claims(pair: Pair, claims: Claims) -> dict[str, Any]:
-    """Return by claim the p-values and the verdict of the headline measure."""
+    """Return the p-values and the verdict of the headline measure, by claim."""
     questions, documents = pair.headline, pair.opposite
     if claims.leading == "documents":
         questions, documents = documents, questions

@@ -1,4 +1,4 @@
-"""Differences of paired scores: what each is, and what a family of them shows together."""
+"""Differences of paired scores, tested together as a family."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from assay.eval.statistics.significance import (
     standardise,
 )
 
-# The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
+# The smallest difference that matters, of a measure from 0 to 1.
 EFFECT = 0.05
 
-# The measure of which `foretell` says what is detected, and the standard deviation of its
-# differences that is assumed before there are any.
+# The measure for which `foretell` names the detectable difference, and the standard deviation of
+# its differences that is assumed before there are any.
 FORETOLD, SCATTER = "nDCG@10", 0.3
 
-# What is said of a finding that `presumes_symmetry`.
+# The words for a finding that `presumes_symmetry`.
 SYMMETRY = "is fragile: a few opposite queries would reverse it"
 
 Verdict = Literal[
@@ -51,19 +51,35 @@ Verdict = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much one measure differs from the base, over all queries or those of one `type`.
+    """The difference of one measure from the base, over all queries or those of one `type`.
 
-    `base` and `other` are means; `difference` is other - base with its paired 95 % interval by
-    itself, `simultaneous` with that which holds for all of the family at once, and excludes 0
-    exactly where the difference is shown. `p` is from the two-sided randomisation test of this
-    difference alone. `adjusted` is for the family it is judged in, and not below the p-value that
-    the family's gate has (see `judge_parts`). Too few queries for any p-value to reach .05 are not
-    tested: `simultaneous`, `p` and `adjusted` are None. `effect_size` is Cohen's d_z, the mean
-    difference over its standard deviation `deviation`. `detectable` is the smallest difference
-    shown with power 0.8 by this many queries that differ as these do, tested with the whole
-    family; `detectable_alone` if this one were tested alone, at level .05. None stands for what is
-    not defined. `presumes_symmetry` says of a difference that is shown that it is only if large
-    gains and losses are equally rare.
+    Undefined figures are None. Too few queries for any p-value to reach .05 are not tested:
+    `simultaneous`, `p` and `adjusted` are None.
+
+    Attributes:
+        measure: The name of the measure.
+        type: The type of query; "" for all queries.
+        n: The number of queries.
+        base: The mean of the base.
+        other: The mean of the other run.
+        difference: other - base, with its own paired 95 % interval.
+        simultaneous: The same with the interval that holds for the whole family at once, and
+            excludes 0 exactly if the difference is shown.
+        p: The p-value of the two-sided randomisation test of this difference alone.
+        adjusted: The p-value adjusted for its family, and not below that of the family's gate (see
+            `judge_parts`).
+        effect_size: Cohen's d_z: the mean difference divided by `deviation`.
+        deviation: The standard deviation of the differences.
+        detectable: The smallest difference that this number of queries, varying as these do, shows
+            with power 0.8, tested with the whole family.
+        detectable_alone: The same if this difference were tested alone, at level .05.
+        wins: The number of queries that the other run scores better on.
+        ties: The number of queries with equal scores.
+        losses: The number of queries that the other run scores worse on.
+        verdict: The verdict.
+        presumes_symmetry: True if the difference is shown only if large gains and losses are
+            equally rare.
+
     """
 
     measure: str
@@ -87,17 +103,17 @@ class Difference:
 
     @property
     def shown(self) -> bool:
-        """Whether a difference is shown: its verdict is better or worse."""
+        """True if the difference is shown: its verdict is better or worse."""
         return self.verdict in ("better", "worse")
 
     @property
     def reported_p(self) -> float | None:
-        """The adjusted p-value; None where the difference is not tested."""
+        """The adjusted p-value; None if the difference is not tested."""
         return None if self.verdict == "not tested" else self.adjusted
 
     @property
     def interval(self) -> Estimate:
-        """The interval that is displayed: simultaneous where the difference is tested."""
+        """The interval that is displayed: the simultaneous one if the difference is tested."""
         return self.simultaneous or self.difference
 
     def as_json(self) -> dict[str, Any]:
@@ -108,7 +124,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """One measure of a pipeline beside that of another, by query: what a difference is made of."""
+    """The scores of two pipelines in one measure, by query, from which a difference is computed."""
 
     measure: str
     type: str
@@ -117,7 +133,7 @@ class Contrast:
 
     @cached_property
     def differences(self) -> NDArray[np.float64]:
-        """By how much the score of each query of `before` rises."""
+        """The increase in the score of each query of `before`."""
         after = np.fromiter(map(self.after.__getitem__, self.before), float, len(self.before))
         return after - _list_values(self.before)
 
@@ -129,17 +145,17 @@ def _list_values(scores: Mapping[str, float]) -> NDArray[np.float64]:
 def foresee(n: int) -> float | None:
     """Return the smallest difference in `FORETOLD` that `n` queries are expected to show.
 
-    With `POWER`, if the differences have a standard deviation of `SCATTER`; None where so few can
-    show none.
+    It is that shown with `POWER` if the differences have a standard deviation of `SCATTER`; None if
+    `n` queries are too few to show any.
     """
     return detectable(SCATTER, n) if n > 1 and can_reach(ALPHA, n) else None
 
 
 def foretell(n: int, independent: float | None = None) -> str:
-    """Return in sentences which differences `n` questions can show, and how many show half of that.
+    """Return sentences on the differences `n` questions can show, and the number for half of that.
 
-    Differences are taken to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
-    `independent` is as how many independent ones they count; as `n` if not given.
+    Differences are assumed to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
+    `independent` is the effective number of independent questions; `n` if not given.
     """
     shown = foresee(n if independent is None else round(independent))
     if shown is None:
@@ -154,9 +170,9 @@ def foretell(n: int, independent: float | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AdjustedDifference:
-    """A difference, and its p-value adjusted as if the part of the family it is in were all of it.
+    """A difference, and its p-value adjusted as if its part of the family were the whole family.
 
-    That is None where the difference is not tested.
+    `alone`, that p-value, is None if the difference is not tested.
     """
 
     difference: Difference
@@ -165,8 +181,12 @@ class AdjustedDifference:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a claim on documents like these rests on: how questions were drawn, in which groups, and
-    what each contrast, by its `id()`, is found to be by question.
+    """The basis of a claim on documents like these.
+
+    Attributes:
+        sampling: The groups in which the questions were drawn.
+        by_question: The difference of each contrast by question, by its `id()`.
+
     """
 
     sampling: Sampling
@@ -175,7 +195,7 @@ class Grounds:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What the test of its family says of a contrast; the values of one that is not tested."""
+    """The result of the family's test for a contrast; by default that of one not tested."""
 
     p: float | None = None
     adjusted: float | None = None
@@ -189,13 +209,13 @@ def judge_family(
 ) -> list[Difference]:
     """Return the difference of each contrast, tested and judged together with all the others.
 
-    One test over the same draws of signs serves them all (see `randomise_family`): the chance of
+    One test over the same draws of signs covers all of them (see `randomise_family`): the chance of
     any false finding among them is .05. A difference that is not significant is "no difference
-    shown" where these queries would have shown one of `effect` with power 0.8 in this family, else
-    "not shown (too few queries)". That is also said where so few queries moved that the test could
-    show nothing had all moved one way, unless one of `effect` would have moved more of them with
-    that power. Contrasts of too few queries for any p-value to reach .05 are left out of the test.
-    With `claims` that is by the leading one, without by question.
+    shown" if these queries would have shown one of `effect` with power 0.8 in this family, else
+    "not shown (too few queries)". It is the latter, too, if so few queries moved that the test
+    could show nothing even if all had moved one way, unless a difference of `effect` would have
+    moved more of them with that power. Contrasts with too few queries for any p-value to reach .05
+    are left out of the test. With `claims` the test is by the leading one, else by question.
     """
     if claims is None:
         (judged,) = judge_parts([contrasts], effect)
@@ -213,7 +233,7 @@ class Claimed(NamedTuple):
 def judge_claims(
     contrasts: Sequence[Contrast], claims: Claims, effect: float = EFFECT
 ) -> list[Claimed]:
-    """As `judge_family`, by both claims; they are equal where no two queries share a group."""
+    """Judge a family as `judge_family`, by both claims; equal if no queries share a group."""
     (by_question,) = judge_parts([contrasts], effect)
     if claims.single:
         return [Claimed(item.difference, item.difference) for item in by_question]
@@ -231,19 +251,19 @@ def judge_parts(
     gates: Sequence[float] = (),
     grounds: Grounds | None = None,
 ) -> list[list[AdjustedDifference]]:
-    """As `judge_family`, of contrasts in parts that are one family.
+    """Judge contrasts in several parts as one family; see `judge_family`.
 
-    `gates` has a p-value for each part. A part whose p-value is above .05 is not tested. It stays
-    in the family all the same: a family of the parts with an open gate alone would be chosen by
-    the same queries that it is tested on, and err too often. Adjusted p-values are not below that
-    of the gate (Dmitrienko and Tamhane, "Gatekeeping procedures with clinical trial applications",
+    `gates` has a p-value for each part. A part whose p-value is above .05 is not tested, but stays
+    in the family: a family of only the parts with an open gate would be chosen by the same queries
+    that it is tested on, and err too often. Adjusted p-values are not below that of the gate
+    (Dmitrienko and Tamhane, "Gatekeeping procedures with clinical trial applications",
     Pharmaceutical Statistics 2007).
 
-    With `grounds` the claim is on documents like these: signs are drawn by group.
+    With `grounds` the claim is on documents like these, and signs are drawn by group.
     """
     tested = [[item for item in part if _can_show(item, grounds)] for part in parts]
     family = [item for part in tested for item in part]
-    asked = {id(item.before): item.before for item in family}  # which many pairs share
+    asked = {id(item.before): item.before for item in family}  # many pairs share these
     rows = {query: i for i, query in enumerate(dict.fromkeys(chain.from_iterable(asked.values())))}
     places = {key: [rows[query] for query in queries] for key, queries in asked.items()}
     table = np.zeros((len(rows), len(family)))
@@ -263,7 +283,7 @@ def judge_parts(
 
 
 def describe_symmetry(differences: Sequence[Difference]) -> str:
-    """Return in a clause that these differences, each of which is shown, are fragile."""
+    """Return a clause that these differences, all of them shown, are fragile."""
     names = ", ".join(
         f"{item.measure} of {item.type}" if item.type else item.measure for item in differences
     )
@@ -272,7 +292,7 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
 
 
 def _can_show(contrast: Contrast, grounds: Grounds | None) -> bool:
-    """Say whether there are enough queries, or groups of them, for a p-value of .05."""
+    """Return True if there are enough queries, or groups of them, for a p-value of .05."""
     queries = list(contrast.before)
     independent = set(grounds.sampling.number(queries).tolist()) if grounds else queries
     return can_reach(ALPHA, len(independent))
@@ -291,7 +311,7 @@ def _judge(
     independent = sample.independent
     found = sample.raise_detectable(find_detectable(independent, largest, test.level), False)
     estimate = sample.estimate(ALPHA)
-    # Whether a difference of `effect` would have moved more of them.
+    # `told` is True if a difference of `effect` would have moved more of them.
     units, stirred = len(independent), int(np.count_nonzero(np.abs(independent) > TIE))
     told = stirred < units and find_share(stirred + 1, units) * largest <= effect
     adjusted = None if test.adjusted is None else max(test.adjusted, gate, sample.floor)
@@ -329,11 +349,11 @@ def _judge(
 
 
 class _Sample:
-    """The differences of a contrast as a claim takes them: by question, or by group.
+    """The differences of a contrast for one claim: by question, or by group.
 
-    A claim on documents like these is one on new questions on them too. So its p-values are not
+    A claim on documents like these includes the claim on new questions. So its p-values are not
     below those by question (`floor` of the family, `floor_of_part`, `floor_alone`), and its
-    interval holds that by question.
+    interval contains that by question.
     """
 
     def __init__(self, contrast: Contrast, largest: float, grounds: Grounds | None) -> None:
@@ -355,13 +375,13 @@ class _Sample:
 
     @cached_property
     def independent(self) -> NDArray[np.float64]:
-        """The differences, or values of groups that vary as they do."""
+        """The differences by question, or by group values whose mean varies in the same way."""
         if self._groups is None:
             return self._differences
         return spread_over_groups(self._differences, self._groups)
 
     def raise_detectable(self, found: float | None, alone: bool) -> float | None:
-        """Return the smallest difference that is found, which is none below that by question."""
+        """Return `found`, the smallest difference that is shown, but not below that by question."""
         if self._by_question is None:
             return found
         own = self._by_question.detectable_alone if alone else self._by_question.detectable

@@ -1,4 +1,4 @@
-"""The first hit of every query in every run, and whether it was right."""
+"""The first hit of every query in every run, with its state: right, wrong, or not judged."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ EXCERPT = 160  # characters of a passage
 
 @dataclass(frozen=True, slots=True)
 class FirstHit:
-    """The document, the beginning of the text and the worth of a first hit, "" without one.
+    """The state, the document and the beginning of the text of a first hit; "" without a hit.
 
     A hit that no one has judged counts as wrong.
     """
@@ -26,20 +26,20 @@ class FirstHit:
 
     @property
     def right(self) -> bool:
-        """Whether it counts as right."""
+        """True if the hit counts as right."""
         return self.state == "right"
 
 
 def find_first_hits(
     compared: Comparison, queries: Iterable[str] = ()
 ) -> dict[str, tuple[FirstHit, ...]]:
-    """Return by query the first hit of each run, the base first; without `queries` of all."""
+    """Return the first hit of each run, the base first, by query; of all queries by default."""
     asked = list(queries) or list(compared.base.run.queries)
     return {query: tuple(_find(run, query) for run in compared.runs) for query in asked}
 
 
 def render_first_hits(compared: Comparison) -> str:
-    """Return a row a query as CSV: id, text, and of each run the state, document and text."""
+    """Return CSV with a row for each query: id, text, and state, document and text of each run."""
     heads = ("first", "document", "text")
     rows: list[Sequence[str]] = [
         ["query_id", "query", *(f"{label}: {head}" for label in compared.labels for head in heads)]

@@ -1,4 +1,4 @@
-"""What the Python API returns for a comparison: its tables, and the scores of single queries."""
+"""The result of a comparison in the Python API: its tables, and the scores of single queries."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,15 +37,16 @@ FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class ComparisonResult(StudyResult[Comparison]):
-    """Runs beside a base, or all pairs of three or more, called by their config and what differs.
+    """Runs compared with a base, or all pairs of three or more, named by config and what differs.
 
-    `.tables` has `differences` by measure, `measures` by run, `by_type`, and `latency` where all
-    were timed; of three runs or more also `runs`, of all pairs the best first, with letters:
-    runs that share one are not shown to differ. Of several pairs the index names the pair.
+    `.tables` has `differences` by measure, `measures` by run, `by_type`, and `latency` if all were
+    timed. With three runs or more it also has `runs`; for all pairs these are ranked, best first,
+    with letters: runs that share one are not shown to differ. With several pairs the index names
+    the pair.
 
     Attributes:
         found: The comparison as objects.
-        report: What is said of it.
+        report: Its report.
 
     """
 
@@ -83,7 +84,7 @@ class ComparisonResult(StudyResult[Comparison]):
         return DataFrame(columns, index=Index(list(queries), name="query_id"))
 
     def first_hits(self) -> "DataFrame":
-        """Return what came first for each query, and whether it was right.
+        """Return the first hit of each query in each run, and its state.
 
         Returns:
             By query id and run: `state`, `document` and the beginning of the `text`. The state is
@@ -103,14 +104,14 @@ class ComparisonResult(StudyResult[Comparison]):
 
 
 def make_result(compared: Comparison) -> ComparisonResult:
-    """Return a comparison as Python has it."""
+    """Return the result of a comparison for the Python API."""
     return ComparisonResult(compared, report(compared))
 
 
 def render_differences(compared: Comparison) -> str:
     """Return all differences as CSV: `base`, `other`, `measure`, `type`, and the figures.
 
-    Those over all queries, whose `type` is empty, come first; undefined figures are empty.
+    Differences over all queries come first, with an empty `type`; undefined figures are empty.
     """
     pairs = list(zip(compared.names, compared.pairs, strict=True))
     over_all = [(names, item, "") for names, pair in pairs for item in pair.differences]

@@ -48,9 +48,9 @@ def judge_stages(
 ) -> list[list[AdjustedDifference]]:
     """Return the differences of each pair in every measure, in their order.
 
-    The headline measure is tested first, over all pairs; the others are a family that is tested of
-    the pairs whose headline is shown. Measures that are `apart` are a family of their own, tested
-    of all pairs. `grounds` are those of `judge_parts`.
+    The headline measure is tested first, over all pairs. The other measures are a family that is
+    tested only for pairs whose headline is shown to differ. Measures in `apart` are a family of
+    their own, tested for all pairs. `grounds` are those of `judge_parts`.
     """
     headline = choose_headline(item.measure for item in contrasts[0] if item.measure not in apart)
     first = judge_parts(_choose(contrasts, {headline}), effect, grounds=grounds)
@@ -75,11 +75,11 @@ def judge_types(
     headlines: Sequence[float],
     grounds: Grounds | None = None,
 ) -> tuple[list[list[Difference]], list[float | None]]:
-    """Return the differences of each pair by type of query, and whether its types differ.
+    """Return the differences of each pair by type of query, and p-values that its types differ.
 
     `headlines` are the p-values of the pairs' headline measure over all queries. Types are one
-    family, tested of the pairs whose headline is shown, and of those whose types differ from one
-    another: of that there is a p-value for each pair, adjusted for all; None with fewer than two
+    family, tested for pairs whose headline is shown to differ, and for pairs whose types differ
+    from one another. The p-value of the latter is adjusted for all pairs; None with fewer than two
     types, or too few queries. `grounds` are those of `judge_parts`.
     """
     unlike = _compare_types(contrasts, grounds)

@@ -1,4 +1,4 @@
-"""Latencies of two runs side by side."""
+"""Latencies of two runs, in pairs."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ PERCENTILES = (50, 95)
 class LatencyPair:
     """A percentile of latency in milliseconds, and the ratio other / base with its interval.
 
-    There is a ratio only where the two were timed interleaved, in one job (`together`), and the
-    queries are enough for one. Runs that were timed apart met other loads on the machine: what sets
-    their times apart may be that alone.
+    There is a ratio only if the two were timed interleaved, in one job (`together`), and there are
+    enough queries. Runs that were timed apart met different loads on the machine, which alone may
+    explain the difference in their times.
     """
 
     percentile: int
@@ -31,7 +31,7 @@ class LatencyPair:
 def pair_latencies(
     base: StoredRun, other: StoredRun, timing: InterleavedTiming | None
 ) -> tuple[LatencyPair, ...]:
-    """Return the percentiles of the total, of one job where both were timed in it."""
+    """Return percentiles of the total latency, from one job if both were timed in it."""
     together = timing.milliseconds if timing else {}
     paired = base.manifest.id in together and other.manifest.id in together
     old, new = (

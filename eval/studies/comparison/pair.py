@@ -1,4 +1,4 @@
-"""One run beside another, as the tests of a comparison found it."""
+"""A pair of runs with the results of the tests of a comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,24 @@ from assay.eval.studies.comparison.latency_pairs import LatencyPair
 
 @dataclass(frozen=True)
 class Pair:
-    """One run beside another. `differences` are over all queries, `by_type` by type of query.
+    """Two runs and the differences between them.
 
-    `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
-    these two runs were the only ones. `types_differ` is the p-value of types of query
-    that all differ by the same amount, adjusted for all pairs; None where it is not tested.
-    All these are of the claim that the comparison leads with; `opposite` is the headline by the
-    other one. `design_effect` is how many times as large the headline's variance is as if no
-    question shared a document.
+    All differences and p-values but `opposite` are by the leading claim of the comparison.
+
+    Attributes:
+        base: The run that the other is compared with.
+        other: The other run.
+        differences: The differences over all queries.
+        by_type: The differences by type of query.
+        latency: The percentiles of latency.
+        alone: By measure, the p-value of each of `differences`, adjusted as if only these two runs
+            were compared.
+        types_differ: The p-value of the test that all types of query differ by the same amount,
+            adjusted for all pairs; None if it is not tested.
+        opposite: The difference of the headline measure by the other claim.
+        design_effect: The variance of the headline's difference divided by that if no questions
+            shared a document.
+
     """
 
     base: Summary
@@ -39,7 +49,7 @@ class Pair:
 
     @property
     def unshown(self) -> tuple[str, ...]:
-        """The measures whose difference these two alone would have shown, and is not here."""
+        """The measures significant if only these two were compared, but not after adjustment."""
         return tuple(
             item.measure
             for item in self.differences
@@ -48,7 +58,7 @@ class Pair:
 
     @property
     def shown(self) -> tuple[Difference, ...]:
-        """Every difference, those over all queries first."""
+        """All differences, those over all queries first."""
         return (*self.differences, *self.by_type)
 
     @property

@@ -1,4 +1,4 @@
-"""Which queries belong together: groups that cross-validation must not part."""
+"""Groups of queries that cross-validation must not split."""
 
 from collections.abc import Hashable, Iterable, Sequence
 
@@ -9,9 +9,9 @@ from assay.eval.collections.groups import find_groups
 def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str]:
     """Return a name for the group of each query.
 
-    By `text`: queries of the same words. By `document`: also those that share, directly or
-    through other queries, a document with a relevant item, and those of one declared group. By
-    `group`: also those that the verdict takes as one (`find_groups`).
+    With `by` "text", queries with the same words are a group. With "document", also those that
+    share, directly or through other queries, a document with a relevant item, and those of one
+    declared group. With "group", also those that the verdict treats as one group (`find_groups`).
     """
     shared: list[list[Hashable]] = [
         [("text", " ".join(query.text.casefold().split()))] for query in queries
@@ -29,7 +29,7 @@ def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str
 
 
 def _link(shared: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Return for each item the first item it is linked to by marks they share."""
+    """Return for each item the first item that it is linked to by shared marks."""
     parent = list(range(len(shared)))
 
     def find(item: int) -> int:

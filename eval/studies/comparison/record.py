@@ -1,4 +1,4 @@
-"""Sending a comparison to MLflow, and with it those of its runs that the store does not hold."""
+"""Logging of a comparison to MLflow, with those of its runs that the store does not hold."""
 
 import json
 import time
@@ -27,8 +27,8 @@ def log_comparison(
 ) -> str:
     """Send the comparison in `folder` unless the store holds it; return the id of its MLflow run.
 
-    It is the parent of the runs that the store does not hold yet, which `complete` summarises in
-    all their measures, and names the MLflow run of each. Raises TrackingError.
+    That MLflow run is the parent of the runs that the store does not hold yet, which `complete`
+    summarises in all their measures; its tags name the MLflow run of each. Raises TrackingError.
     """
     uri = tracking_uri()
     runs = compared.runs
@@ -59,10 +59,10 @@ def log_comparison(
 
 
 def metrics(compared: Comparison) -> dict[str, float]:
-    """Return what comparisons are listed by, by their names in MLflow.
+    """Return the figures that comparisons are listed by, by their names in MLflow.
 
-    Of each run beside the base the difference of the headline with its interval and p, and the
-    ratio of p50 of latency; what is undefined is left out. `figures` are all there are.
+    For each run compared with the base these are the headline's difference with its interval and p,
+    and the ratio of p50 of latency. Undefined figures are left out. `figures` yields all of them.
     """
     found: dict[str, float] = {
         "queries": len(compared.base.run.queries),
@@ -84,7 +84,7 @@ def metrics(compared: Comparison) -> dict[str, float]:
 
 
 def figures(compared: Comparison) -> Iterator[FigureRow]:
-    """Yield every figure of a comparison that is defined, with the ends its interval has."""
+    """Yield every defined figure of a comparison, with the ends of its interval, if any."""
     for pair, name in zip(compared.pairs, _name_pairs(compared), strict=True):
         for item in pair.differences:
             place, found = f"{metric_name(item.measure)}/{name}", item.difference
@@ -105,7 +105,7 @@ def figures(compared: Comparison) -> Iterator[FigureRow]:
 
 
 def _name_others(compared: Comparison) -> list[str]:
-    """Return what figures call the runs beside the base: their labels, or ids if two are alike."""
+    """Return the names of all runs but the base in figures: labels, or ids if two are equal."""
     names = list(map(metric_name, compared.labels[1:]))
     if len(set(names)) == len(names):
         return names
@@ -113,7 +113,7 @@ def _name_others(compared: Comparison) -> list[str]:
 
 
 def _name_pairs(compared: Comparison) -> list[str]:
-    """Return what figures call the pairs: the other run, of all pairs the base before it."""
+    """Return the names of the pairs in figures: `other`, or `base/other` if all are compared."""
     if not compared.all_pairs:
         return _name_others(compared)
     best = metric_name(compared.labels[0])
@@ -153,7 +153,7 @@ def _params(compared: Comparison) -> dict[str, str]:
 
 
 def describe_comparison(compared: Comparison) -> str:
-    """Return what each run beside the base differs by, as a table."""
+    """Return the verdict and a table of the differences from the base, as Markdown."""
     manifest = compared.base.run.manifest
     rows = [
         (

@@ -1,4 +1,4 @@
-"""What a comparison says: which run is better in plain words, a table, and all figures below."""
+"""The report of a comparison: the verdict in plain words, a table, and all figures."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -29,7 +29,7 @@ def report(compared: Comparison) -> Report:
         title=entitle(compared),
         subject=(queries + compared.describe_questions(), *_tell_overlap(compared)),
         verdict=compared.verdict,
-        # What is said of times changes no verdict.
+        # Warnings on times come last: they change no verdict.
         warnings=sorted(compared.warnings, key=lambda line: UNRELIABLE in line),
         blocks=list(_list_blocks(compared)),
         description=collection.title,
@@ -37,7 +37,7 @@ def report(compared: Comparison) -> Report:
 
 
 def entitle(compared: Comparison) -> str:
-    """Return which runs are compared with which, and on what."""
+    """Return the title: the runs that are compared, and the collection."""
     base, *others = compared.labels
     runs = (
         f"{', '.join(compared.labels)}, all pairs"
@@ -48,7 +48,7 @@ def entitle(compared: Comparison) -> str:
 
 
 def _tell_overlap(compared: Comparison) -> list[str]:
-    """Return how many of its words a question shares with its answer; nothing if unknown."""
+    """Return the mean share of a question's words that are in its answer; [] if unknown."""
     if not compared.overlaps:
         return []
     return [f"{percent(fmean(compared.overlaps.values()))} of a question's words in its answer"]
@@ -70,7 +70,7 @@ def _list_blocks(compared: Comparison) -> Sequence[Block]:
 
 
 def _tell_speed(compared: Comparison) -> list[Facts]:
-    """Return what a query takes and costs with each of two runs."""
+    """Return the median latency and the cost of a query with each of two runs."""
     (pair,) = compared.pairs
     told = []
     for item in pair.latency[:1]:
@@ -87,7 +87,7 @@ def _tell_speed(compared: Comparison) -> list[Facts]:
 
 
 def explain(compared: Comparison) -> str:
-    """Return what the figures of the tests are, and what was tested together."""
+    """Return an explanation of the figures of the tests, and of the families tested."""
     headline = compared.pairs[0].headline.measure
     what = "pairs" if compared.all_pairs else "runs"
     families = [

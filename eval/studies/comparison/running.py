@@ -1,6 +1,6 @@
-"""Comparing what can be run with what was: missing runs are made, systems are timed interleaved.
+"""Comparison of configs and stored runs: missing runs are made, systems timed interleaved.
 
-What configs need is imported where there is one: stored runs alone are compared without.
+The modules that run configs are imported only if there is a config, not for stored runs alone.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ TIMING = "timing.json"  # in the folder of a comparison
 def find_systems(
     references: Sequence[str], overrides: Sequence[str], progress: Progress
 ) -> "list[StoredRun | Experiment]":
-    """Return what `references` mean: stored runs, and what is to be run of configs.
+    """Return the stored runs that `references` name, and experiments for those that are configs.
 
-    Raises AssayError for what is neither, and for one that is given twice.
+    Raises AssayError for a reference that is neither, and for one that is given twice.
     """
     if twice := [name for name, number in Counter(references).items() if number > 1]:
         raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
@@ -55,12 +55,11 @@ def compare_systems(
     all_pairs: bool = False,
     rerun: bool = False,
 ) -> Comparison:
-    """Compare stored runs, and those of experiments, with the first, or `all_pairs` of three.
+    """Compare stored runs, and the runs of experiments, with the first, or `all_pairs` of three.
 
-    Experiments, where the base is one, are timed interleaved in one job; once, for the same runs
-    keep their timing as they keep their scores, and are timed again only with `rerun`. Of rankings
-    there is nothing to time. Raises AssayError where one cannot be run, and where they were not
-    judged alike.
+    Experiments are timed interleaved in one job if the base is one. Their timing is kept, as their
+    scores are; the same runs are timed again only with `rerun`. Imported rankings are not timed.
+    Raises AssayError if an experiment cannot be run, and if the runs were not judged alike.
     """
     check_request(len(systems), measures, effect)
     runs = [

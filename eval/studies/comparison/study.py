@@ -1,4 +1,4 @@
-"""`assay compare`: runs beside a base, all pairs of them, or two on several collections."""
+"""`assay compare`: runs against a base, all pairs of runs, or two on several collections."""
 
 import gc
 from collections.abc import Sequence
@@ -108,19 +108,19 @@ def find(asked: CompareOptions, lab: Lab) -> Found:
     found = replace(compare(find_systems(references, overrides, lab.progress)), asked=log)
     if found.weights:
         lab.progress.say(f"{found.base.run.manifest.collection.name}: weighted as {asked.asked}")
-    gc.freeze()  # the runs stay to the end, and are not looked through for garbage
+    gc.freeze()  # the runs are kept to the end: exclude them from garbage collection
     return found
 
 
 def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> Experiment:
-    """Return what runs a config on a collection. Raises AssayError for what is no config."""
+    """Return the experiment of a config on a collection. Raises AssayError if it is no config."""
     if not is_config(config):
         raise AssayError(f"{config}: a stored run is of one collection; give its config instead")
     return make_experiment(config, [*overrides, name_dataset(dataset)], None, {}, lab.progress)
 
 
 def _complete(asked: CompareOptions, project: Project | None) -> tuple[list[str], str | None]:
-    """Return the references with overrides, and the base, that options and project file name."""
+    """Return the references with overrides, and the base, from the options or the project file."""
     if project:
         return project.complete(asked.runs, asked.base)
     if not asked.runs:

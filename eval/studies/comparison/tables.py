@@ -19,13 +19,13 @@ from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.pair import Pair
 
 TONES: dict[str, Tone] = {"better": "better", "worse": "worse"}
-FEWEST_OVERLAPS = 12  # queries from which thirds of them are shown
+FEWEST_OVERLAPS = 12  # queries needed to show thirds of them
 LETTERS = "Same letter: no proven difference."
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run beside others: `against` is its pair with the base, None of the base itself."""
+    """A row for a run: `against` is its pair with the base, None for the base itself."""
 
     label: str
     summary: Summary
@@ -35,13 +35,13 @@ class RunRow:
 
     @property
     def verdict(self) -> str:
-        """Whether it is better than the base."""
+        """The verdict of the headline against the base; "" for the base itself."""
         return self.against.headline.verdict if self.against else ""
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """A difference, or a percentile of latency, of the run `other` from the run `base`."""
+    """A row for `item`, a difference or a percentile of latency, of the run `other` from `base`."""
 
     base: str
     other: str
@@ -49,12 +49,12 @@ class PairRow:
 
     @property
     def pair(self) -> str:
-        """What the two are called."""
+        """The pair in words: the other run against the base."""
         return f"{self.other} against {self.base}"
 
 
 def tabulate_runs(compared: Comparison) -> Table:
-    """Return a row a run: its headline, and how it differs from the base or shares letters."""
+    """Return a table of the runs: the headline, and the difference from the base or the letters."""
     measure = compared.pairs[0].headline.measure
     costs = any(summary.cost for summary in compared.summaries)
     rows = _list_runs(compared)
@@ -95,7 +95,7 @@ def _list_runs(compared: Comparison) -> list[RunRow]:
 
 
 def tabulate_measures(compared: Comparison) -> Table:
-    """Return a row a run with the mean of each measure; those without a verdict come last."""
+    """Return a table of the mean of each measure by run; those without a verdict come last."""
     names = (*compared.measures, *compared.beside)
     columns = [Column(name, name, "score", value=_read_estimate(name)) for name in names]
     run = Column("run", "Run", value=lambda row: row.label)
@@ -107,7 +107,7 @@ def _read_estimate(name: str) -> Callable[[RunRow], Estimate]:
 
 
 def tabulate_differences(compared: Comparison, brief: bool = True) -> Table:
-    """Return a row a measure of every pair, with all figures of its test."""
+    """Return a table with a row for each pair and measure, with all figures of the test."""
     rows = _list_rows(compared, lambda pair: pair.differences)
     title = f"{compared.labels[1]} against {compared.labels[0]}"
     several = len(compared.pairs) > 1
@@ -122,7 +122,7 @@ def tabulate_differences(compared: Comparison, brief: bool = True) -> Table:
 
 
 def tabulate_types(compared: Comparison) -> Table:
-    """Return a row a type of query of every pair, in the headline measure."""
+    """Return a table with a row for each pair and type of query, in the headline measure."""
     return Table(
         "by_type",
         f"{compared.pairs[0].headline.measure} by type of query",
@@ -135,7 +135,7 @@ def tabulate_types(compared: Comparison) -> Table:
 
 @dataclass(frozen=True)
 class OverlapRow:
-    """The headline of a pair on the questions with such a share of words in common."""
+    """The headline difference of a pair on the questions with a `shared` range of common words."""
 
     pair: str
     shared: str
@@ -144,9 +144,9 @@ class OverlapRow:
 
 
 def tabulate_overlaps(compared: Comparison) -> list[Table]:
-    """Return by thirds of the share of words in common what the runs differ by, not tested.
+    """Return a table of the differences by thirds of the share of words in common, not tested.
 
-    Nothing where the share is known of fewer than `FEWEST_OVERLAPS` queries.
+    The list is empty if the share is known for fewer than `FEWEST_OVERLAPS` queries.
     """
     ordered = sorted(compared.overlaps, key=lambda id_: compared.overlaps[id_])
     if len(ordered) < FEWEST_OVERLAPS:
@@ -175,7 +175,7 @@ def _name_share(compared: Comparison, part: Sequence[str]) -> str:
 
 
 def _estimate_part(compared: Comparison, pair: Pair, part: Sequence[str]) -> Estimate:
-    """Return the mean difference of some queries, by the leading claim."""
+    """Return the mean difference over the queries in `part`, by the leading claim."""
     measure = pair.headline.measure
     scores = pair.scores(measure)
     values = [scores[id_][1] - scores[id_][0] for id_ in part]
@@ -188,7 +188,7 @@ def _estimate_part(compared: Comparison, pair: Pair, part: Sequence[str]) -> Est
 
 
 def tabulate_latency(compared: Comparison) -> Table:
-    """Return a row a percentile of every pair; a ratio only where both were timed in one job."""
+    """Return a table of latency percentiles by pair; a ratio only if timed together in one job."""
     return Table(
         "latency",
         "Latency",
@@ -207,7 +207,7 @@ def tabulate_latency(compared: Comparison) -> Table:
 
 
 def describe_timing(latencies: Iterable[Sequence[LatencyPair]]) -> str:
-    """Return whether latencies can be compared: all were timed interleaved, or apart."""
+    """Return a note that latencies were timed interleaved, or that they cannot be compared."""
     if all(item.together for found in latencies for item in found):
         return "Both were timed interleaved, in one job."
     return (
@@ -240,12 +240,12 @@ def _find_tone(row: PairRow) -> Tone:
 
 
 def _name_columns(compared: Comparison) -> list[Column]:
-    """Return the column that names the pair, where there are several."""
+    """Return the column that names the pair, if there are several pairs."""
     return [Column("pair", "Pair")] if len(compared.pairs) > 1 else []
 
 
 def _name(compared: Comparison, place: int, word: str) -> str:
-    """Return what one of two runs is called; of several pairs `word`."""
+    """Return the label of one of the two runs; `word` if there are several pairs."""
     return word if len(compared.pairs) > 1 else compared.labels[place]
 
 

@@ -1,4 +1,4 @@
-"""What a comparison says of pairs and of several runs, in plain words."""
+"""Sentences on a pair and on several runs, in plain words."""
 
 from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
@@ -15,7 +15,7 @@ FRAGILE = "A few other questions could reverse this."
 
 
 def tell_pair(pair: Pair, names: tuple[str, str], effect: float, claims: Claims) -> str:
-    """Return in a few sentences whether a run is better than the base, and for what.
+    """Return the verdict on a run against the base in a few sentences, with the claim it is of.
 
     `names` are those of the base and of the run; `effect` is the difference that would matter.
     """
@@ -48,19 +48,19 @@ def tell_pair(pair: Pair, names: tuple[str, str], effect: float, claims: Claims)
 
 
 def _tell_weakness(claims: Claims) -> str:
-    """Return how little a finding on other documents rests on, "" where it decides."""
+    """Return a sentence on the weak basis of a claim on other documents; "" if it is not weak."""
     weak = claims.leading == "documents" and claims.strength == "weak"
     return f" {claims.describe_weakness()}" if weak else ""
 
 
 def tell_change(item: Difference) -> str:
-    """Return a difference and between what it most likely lies."""
+    """Return a difference and its likely range."""
     low, high = (_negative(end) for end in (item.interval.low, item.interval.high))
     return f"{signed(item.difference.value)}, likely between {low} and {high}"
 
 
 def conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:
-    """Return in a sentence what the other claim's verdict is, which differs."""
+    """Return a sentence with the verdict of the other claim, which differs."""
     base, other = names
     where = claims.name(claims.other)
     where = f"{where[0].upper()}{where[1:]}"
@@ -70,7 +70,7 @@ def conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Clai
 
 
 def name_opposite(claims: Claims, listed: str) -> str:
-    """Return in a sentence that some pairs' verdicts differ by the other claim."""
+    """Return a sentence that the verdicts of the `listed` pairs differ by the other claim."""
     if claims.leading == "documents":
         where = claims.name("questions")
         return f"{where[0].upper()}{where[1:]}, {listed} are shown to differ."
@@ -82,7 +82,7 @@ def describe_types(
     by_type: Sequence[Difference],
     types_differ: float | None,
 ) -> str:
-    """Return what types of query say against the sentence over all queries; "" for nothing."""
+    """Return a clause if types of query contradict the verdict over all queries; "" if not."""
     shown = [item for item in by_type if item.shown]
     if len({item.verdict for item in shown}) > 1:
         return f"types of query differ in opposite directions: {_list(shown)}."
@@ -100,7 +100,7 @@ def describe_types(
 def tell_ranking(
     labels: Sequence[str], against_best: Sequence[Difference], shown: int, claims: Claims
 ) -> str:
-    """Return in a few sentences which of several runs is best, and for what.
+    """Return a few sentences on the best of several runs, with the claim they are of.
 
     `labels` are best first, `against_best` the headline's differences of the others from the best,
     in the same order; `shown` is the number of pairs that are shown to differ.
@@ -134,7 +134,7 @@ def tell_ranking(
 
 
 def tell_alone(pairs: Sequence[str], runs: int) -> str:
-    """Return which of the pairs would differ if only they were compared; "" for none."""
+    """Return a sentence on the pairs that would differ if compared alone; "" for none."""
     if not pairs:
         return ""
     return (
@@ -144,16 +144,16 @@ def tell_alone(pairs: Sequence[str], runs: int) -> str:
 
 
 def name_pairs(pairs: Sequence[str]) -> str:
-    """Return some pairs, "A and B", in words: the first three, and how many more there are."""
+    """Return some pairs, "A and B", in words: the first three, and the number of others."""
     more = len(pairs) - MOST_LINES
     return ", ".join(pairs[:MOST_LINES]) + (f" and {count(more, 'more pair')}" * (more > 0))
 
 
 def group_runs(runs: int, differ: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Return for each of so many runs the letters of its groups: a compact letter display.
+    """Return the letters of the groups of each run: a compact letter display.
 
-    Two runs share a letter exactly where they are not in `differ`, the pairs of places that are
-    shown to differ (insert and absorb: Piepho, "An algorithm for a letter-based representation of
+    Two runs share a letter exactly if they are not in `differ`, the pairs of places that are shown
+    to differ (insert and absorb: Piepho, "An algorithm for a letter-based representation of
     all-pairwise comparisons", Journal of Computational and Graphical Statistics 2004).
 
     >>> group_runs(3, [(0, 2)])
@@ -175,14 +175,14 @@ def group_runs(runs: int, differ: Iterable[tuple[int, int]]) -> tuple[str, ...]:
 
 
 def enumerate_names(names: Sequence[str]) -> str:
-    """Return the names of runs in words, or how many they are."""
+    """Return the names of runs in words, or their number if there are many."""
     if len(names) > MOST_NAMED:
         return f"{len(names)} of them"
     return enumerate_words(names)
 
 
 def _list(items: Sequence[Difference]) -> str:
-    """Return types with their differences, the largest ones, from the most negative on."""
+    """Return the types with the largest differences, from the most negative on."""
     largest = sorted(items, key=lambda item: -abs(item.difference.value))[:MOST_TYPES]
     ordered = sorted(largest, key=lambda item: item.difference.value)
     named = ", ".join(f"{item.type} {signed(item.difference.value)}" for item in ordered)
@@ -190,7 +190,7 @@ def _list(items: Sequence[Difference]) -> str:
 
 
 def _negative(value: float) -> str:
-    """Return a number with the sign of one below zero."""
+    """Return a number with a sign only if it is negative."""
     return signed(value).removeprefix("+")
 
 

@@ -1,1 +1,1 @@
-"""At which step of a run correct passages were lost."""
+"""Explanation: the step of a run at which each correct passage was lost."""

@@ -1,4 +1,4 @@
-"""Where the correct passages of a run were lost, of all queries and of one."""
+"""The steps at which the correct passages of a run were lost, for all queries and for one."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,7 +14,7 @@ EXCERPT = 300  # characters of a gold item
 
 @dataclass(frozen=True)
 class Explanation:
-    """The statuses of the correct passages of a run; `query` is the one that is shown, if any."""
+    """The status of each correct passage of a run; `query` is the query to show, or None."""
 
     run: StoredRun
     attribution: Attribution
@@ -23,7 +23,7 @@ class Explanation:
 
     @property
     def worst_query(self) -> str:
-        """The query of the most relevant passage that was missed, with fewest; "" for none."""
+        """The query that missed the highest grade, of several that with fewest passages, or ""."""
         items = self.attribution.items
         grades = {
             query: max(missed)
@@ -37,7 +37,7 @@ class Explanation:
         return shorten(self.run.gold_texts[item.item.id], EXCERPT)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the explanation as JSON values."""
         return {
             "run": self.run.manifest.id,
             **self.attribution.as_json(),
@@ -55,9 +55,9 @@ class Explanation:
 
 
 def explain(run: StoredRun, k: int, query: str | None) -> Explanation:
-    """Find where correct passages were lost to the first `k` hits.
+    """Find the step at which each correct passage missing from the first `k` hits was lost.
 
-    Raises AssayError where the run has no such `query`.
+    Raises AssayError if the run does not have `query`.
     """
     if query is not None and query not in run.queries:
         some = ", ".join(list(run.queries)[:5])

@@ -1,4 +1,4 @@
-"""What is said of passages that were lost: at which step, and what a perfect order would score."""
+"""The report of lost passages: the step of each, and the score of a perfect order."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from assay.eval.studies.explanation.finding import Explanation
 
 
 def report(found: Explanation) -> Report:
-    """Return the report of where correct passages were lost."""
+    """Return the report of the steps at which correct passages were lost."""
     attribution, run = found.attribution, found.run
     passages = sum(attribution.totals().values())
     told = found.wrong.describe() if found.wrong else ""
@@ -31,7 +31,7 @@ def report(found: Explanation) -> Report:
 
 
 def _show_items(found: Explanation, query: str) -> Iterator[Block]:
-    """Yield each correct passage of a query, and at which step it was lost."""
+    """Yield a table of the correct passages of a query, with the step at which each was lost."""
     columns = [
         Column("item", "Passage", value=lambda item: item.item.id),
         Column("grade", "Grade", "count", lambda item: item.item.grade),

@@ -1,4 +1,4 @@
-"""At which step of a run correct passages were lost."""
+"""`assay explain`: the step of a run at which each correct passage was lost."""
 
 import shlex
 
@@ -31,7 +31,7 @@ def find(asked: ExplainOptions, lab: Lab) -> Explanation:
 
 
 def write(found: Explanation, _: Report, asked: ExplainOptions, __: Lab) -> Written:
-    """Write nothing; name the query whose passages were missed worst, to be looked at next."""
+    """Write no file; return the command that shows the query with the worst miss."""
     missed = "" if asked.query else found.worst_query
     named = found.run.manifest.id if asked.changes else asked.run
     return Written({}, next=[shlex.join(["explain", named, "--query", missed])] if missed else ())

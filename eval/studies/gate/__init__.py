@@ -1,1 +1,1 @@
-"""The regression gate: is a pipeline worse than its committed baseline."""
+"""The regression gate: the verdict on a pipeline against its committed baseline."""

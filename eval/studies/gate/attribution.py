@@ -1,16 +1,16 @@
-"""Whose fault a change of scores is where a collection changed since the baseline.
+"""The causes of a change in scores if the collection changed since the baseline.
 
-Three effects, each a mean of paired differences over queries:
+There are three effects, each a mean of paired differences over queries:
 
-* pipeline: today's pipeline less the baseline's, both on today's collection. That is the verdict;
-* corpus: the baseline's pipeline on today's documents less on those of the baseline, on the queries
-  and judgments that both have, by the baseline's grades;
-* judgments: what the same rankings of the baseline's pipeline score by both versions of the
-  judgments: on the baseline's documents without those that went, and on today's with those that
-  came, each less the score by the judgments that both have.
+* pipeline: today's pipeline minus the baseline's, both on today's collection. This is the verdict;
+* corpus: the baseline's pipeline on today's documents minus the same on the baseline's documents,
+  on the queries and judgments that both versions have, by the baseline's grades;
+* judgments: the change in the scores of the same rankings of the baseline's pipeline: on the
+  baseline's documents by the loss of the removed judgments, plus on today's documents by the gain
+  of the added ones, each relative to the judgments that both versions have.
 
-So on a query that both have, corpus and judgments together are all that the baseline's pipeline
-scores otherwise today.
+So on a query that both versions have, corpus and judgments add up to the whole change in the scores
+of the baseline's pipeline.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ Source = Literal["pipeline", "corpus", "judgments"]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """By how much pipeline, corpus or judgments changed a mean, with its 95 % interval."""
+    """The change in a mean by pipeline, corpus or judgments, with its 95 % interval."""
 
     source: Source
     measure: str
@@ -45,12 +45,17 @@ class Effect:
 
 @dataclass(frozen=True)
 class CollectionChange:
-    """What changed of a collection since the baseline, and what that did to scores.
+    """The changes of a collection since the baseline, and their effects on scores.
 
-    `base` is the run of the baseline's pipeline on today's collection, and `same` says that it is
-    the run judged, since config and code did not change. `untested` says, as a sentence, what of
-    the pipeline changed that the runs do not tell apart; "" where nothing. `unknown` says why an
-    effect is not known; "" where all are.
+    Attributes:
+        base: The run of the baseline's pipeline on today's collection.
+        same: True if that is the run that is judged, since the config did not change and no other
+            checkout was named.
+        what: The changes of the collection, in words.
+        untested: A sentence on code changes that this comparison cannot isolate; "" for none.
+        effects: The effects of corpus and judgments.
+        unknown: The reason why an effect is not known; "" if all are known.
+
     """
 
     base: StoredRun
@@ -78,12 +83,12 @@ def estimate_effects(
     """Return the effects of corpus and judgments on the baseline's pipeline.
 
     Args:
-        before: What the baseline keeps.
-        base: The baseline's pipeline on today's collection.
+        before: The rankings kept by the baseline.
+        base: The run of the baseline's pipeline on today's collection.
         names: The gated measures.
 
     Returns:
-        The effects, and why some are not known, "" where all are.
+        The effects, and the reason why some are not known; "" if all are known.
     """
     after = keep_rankings(base)
     queries = list_common(before, after)
@@ -120,13 +125,13 @@ def estimate_effects(
 
 
 def describe_change(before: Kept, after: Kept) -> str:
-    """Say what changed of a collection: `queries: 1 added; judgments: 2 moved, 1 removed`.
+    """Return the changes of a collection: `queries: 1 added; judgments: 2 moved, 1 removed`.
 
-    A judgment of a query moved where an equal text with its grade stands at another place now.
+    A judgment of a query moved if an equal text with its grade is at another place now.
 
     Args:
-        before: What the baseline keeps.
-        after: The same of today.
+        before: The rankings kept by the baseline.
+        after: The same of today's run.
     """
     queries = _compare(
         {id_: item.query for id_, item in before.items()},
@@ -147,7 +152,7 @@ def describe_change(before: Kept, after: Kept) -> str:
 
 
 def _list_judgments(kept: Kept) -> dict[tuple[str, str], tuple[int, str]]:
-    """Return grade and digest of the text by query and item."""
+    """Return the grade and the digest of the text, by query and item."""
     return {
         (query, gold.id): (gold.grade, gold.text)
         for query, item in kept.items()
@@ -156,7 +161,7 @@ def _list_judgments(kept: Kept) -> dict[tuple[str, str], tuple[int, str]]:
 
 
 def _compare(before: Mapping[Any, object], after: Mapping[Any, object]) -> Counter[str]:
-    """Return how many are added, removed and changed."""
+    """Return the numbers of keys added, removed and changed."""
     both = before.keys() & after.keys()
     return +Counter(
         added=len(after.keys() - both),

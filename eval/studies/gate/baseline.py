@@ -1,10 +1,10 @@
-"""Baselines: what a pipeline scored, query by query, small enough to review in a diff.
+"""Baselines: the scores of a pipeline, query by query, small enough to review in a diff.
 
 A baseline is a JSON file below `reports/baselines`, named <config>@<collection>.json and written
-only by `accept`, in one way: keys sorted, scores rounded to six digits, one query a line. It also
-keeps at which ranks each judged text was found, so that its rankings can be scored again by other
-judgments (`kept_rankings`). Files of two collections of one name have one path: whose a file is
-says what it holds, and that of another collection is neither used nor overwritten.
+only by `accept`, in a fixed form: keys sorted, scores rounded to six digits, one query a line. It
+also keeps the ranks at which each judged text was found, so that its rankings can be scored again
+by other judgments (`kept_rankings`). Two collections with the same name have the same path: the
+contents say which collection a file is of, and that of another one is neither used nor overwritten.
 """
 
 import json
@@ -31,14 +31,14 @@ from assay.retrievers.store.locks import changing
 
 FORMAT = 2
 DIGITS = 6
-# Keys of a config that say nothing of what is retrieved.
+# Keys of a config that do not affect what is retrieved.
 WORDS = {"description", "latency", "measures"}
 
 
 class BaselineCollection(BaseModel):
-    """On what a baseline was measured.
+    """The collection that a baseline was measured on.
 
-    `place` is the collection's folder within its git repository; "" where it is not known.
+    `place` is the collection's folder within its git repository; "" if it is not known.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,14 +50,27 @@ class BaselineCollection(BaseModel):
 
 
 class Baseline(BaseModel):
-    """What a pipeline scored when it was last accepted.
+    """The scores of a pipeline when it was last accepted.
 
-    `config` is the resolved config, `code` the git commit (or the version of a package outside a
-    checkout) and `run` the id of the run accepted. No times are kept: latency is compared by
-    running that commit again beside the new one. `scores` is {query id: {measure: score}}.
-    `answered_by` is who gave the answers that some of them are of, if any are. `sources` and
-    `facts` are digests of the sources that make rankings and of what the retriever tells of itself;
-    "" where they are not known. `rankings` is what is kept of these, by query id.
+    No times are kept: latency is compared by running that commit again next to the new one.
+
+    Attributes:
+        format: The version of the file format.
+        name: The name of the config.
+        config: The resolved config.
+        collection: The collection it was measured on.
+        join_rule: The rule that decides if a hit covers a gold item.
+        depth: The number of hits that were kept of each query.
+        code: The git commit, or the version of the package outside a checkout.
+        run: The id of the accepted run.
+        created: The time at which that run was made.
+        means: The mean of each measure.
+        scores: The scores, as {query id: {measure: score}}.
+        answered_by: The model and prompt of the generated answers, if some measures are of these.
+        sources: The digest of the source code that affects rankings; "" if it is not known.
+        facts: The digest of the facts that the retriever reports; "" if it is not known.
+        rankings: The kept rankings by query id.
+
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -93,7 +106,7 @@ def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
     """Write the scores of `run` as the baseline of its config and collection; return the file.
 
     Raises AssayError, with every reason, for a run that is degraded, sampled or of code that is
-    not committed; and where the file is the baseline of another collection.
+    not committed; and if the file is the baseline of another collection.
     """
     manifest = run.manifest
     if reasons := list_objections(manifest):
@@ -109,7 +122,7 @@ def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
 def find_baseline(folder: Path, run: StoredRun) -> Baseline:
     """Read the baseline of the config and collection of `run` below `folder`.
 
-    Raises AssayError where there is none that can be read, or the file is of another collection.
+    Raises AssayError if there is none that can be read, or the file is of another collection.
     """
     manifest = run.manifest
     path = locate(folder, manifest.name, manifest.collection.name)
@@ -123,10 +136,10 @@ def find_baseline(folder: Path, run: StoredRun) -> Baseline:
 
 
 def _find_other(baseline: Baseline, run: StoredRun) -> str:
-    """Say of what other collection or config a baseline is; "" where it is the run's own.
+    """Return words on a baseline that is of another collection or config; "" if it is the run's.
 
-    A collection may have moved or changed. It is another one where both are still there, or where
-    no query is in both.
+    A collection may have moved or changed. It is another one if both still exist, or if no query is
+    in both.
     """
     before, now = baseline.collection, run.manifest.collection
     mine = f"{run.manifest.name}@{now.name}"
@@ -146,7 +159,7 @@ def _have_common_query(baseline: Baseline, run: StoredRun) -> bool:
 
 
 def list_objections(manifest: Manifest) -> list[str]:
-    """Return why a run may not become a baseline, in words."""
+    """Return the reasons why a run may not become a baseline, in words."""
     reasons = [
         f"it is degraded on {count} of its queries ({line})"
         for line, count in manifest.degraded.items()
@@ -161,7 +174,7 @@ def list_objections(manifest: Manifest) -> list[str]:
 
 
 def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
-    """Return what a baseline says of `run`, on `measures`."""
+    """Return the baseline of `run`, with its scores in `measures`."""
     manifest = run.manifest
     summary = summarise(run, measures)
     return Baseline(
@@ -192,7 +205,7 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
 
 
 def _find_recipe(run: StoredRun, measures: Sequence[str]) -> Recipe | None:
-    """Return who gave the answers of a run, where some of `measures` are of these."""
+    """Return the model and prompt of a run's answers, if some of `measures` are of these."""
     if not any(find(name).of_answers for name in measures):
         return None
     found = generated_answers.read(run.folder)
@@ -200,7 +213,7 @@ def _find_recipe(run: StoredRun, measures: Sequence[str]) -> Recipe | None:
 
 
 def describe_code(manifest: Manifest) -> str:
-    """Return by what code a run was made: a git commit, or the version of the package."""
+    """Return the code that made a run: a git commit, or the version of the package."""
     environment = manifest.environment
     if commit := environment.get("git", {}).get("commit"):
         return str(commit)
@@ -231,7 +244,7 @@ def _list_lines(block: Mapping[str, Any]) -> str:
 def read(path: Path, run: str = "RUN") -> Baseline:
     """Read the baseline in `path`.
 
-    Raises AssayError when there is none that can be read; `run` is what one could be made of.
+    Raises AssayError if there is none that can be read; its message suggests to accept `run`.
     """
     try:
         baseline = Baseline.model_validate_json(path.read_bytes())
@@ -248,7 +261,7 @@ def read(path: Path, run: str = "RUN") -> Baseline:
 
 
 def list_changes(baseline: Baseline, head: StoredRun) -> list[str]:
-    """Return what of config and code changed since the baseline, a line each."""
+    """Return the changes of config and code since the baseline, a line each."""
     config = {key: value for key, value in head.manifest.config.items() if key not in WORDS}
     before, after = dict(_flatten(baseline.config)), dict(_flatten(config))
     changes = [

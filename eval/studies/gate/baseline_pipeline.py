@@ -1,4 +1,4 @@
-"""The baseline's own pipeline, run on today's collection where that changed since the baseline."""
+"""The baseline's own pipeline, run on today's collection if that changed since the baseline."""
 
 import json
 import os
@@ -35,7 +35,7 @@ UNTIMED = {"queries": 0}
 def opened(base: str | None) -> Iterator[Path | None]:
     """Yield the checkout that --base names, a folder or a git revision; None for a config.
 
-    A revision is written to a temporary folder. Raises AssayError where it is none of these.
+    A revision is written to a temporary folder. Raises AssayError if it is none of these.
     """
     if base is None or is_config(base):
         yield None
@@ -56,7 +56,7 @@ def opened(base: str | None) -> Iterator[Path | None]:
         raise AssayError(f"--base: {base}: {Path.cwd()} is in no work tree of git")
     with TemporaryDirectory(prefix="assay-base-") as made:
         extract(repository, commit, Path(made))
-        # Configs are named from the folder that is worked in.
+        # Paths of configs are relative to the working folder.
         yield Path(made) / Path.cwd().resolve().relative_to(repository)
 
 
@@ -67,16 +67,16 @@ def examine_change(
     checkout: Path | None,
     progress: Progress,
 ) -> CollectionChange:
-    """Run the baseline's pipeline on the collection of `head`, and say what changed what.
+    """Run the baseline's pipeline on the collection of `head`, and estimate the effects of changes.
 
-    Where neither config nor code changed, `head` itself is that run.
+    If neither the config changed nor a checkout is named, `head` itself is that run.
 
     Args:
-        baseline: Of another version of the collection.
-        head: Today's pipeline on today's collection.
+        baseline: A baseline of another version of the collection.
+        head: The run of today's pipeline on today's collection.
         names: The gated measures.
         checkout: The code that runs the baseline's config; None for today's.
-        progress: Shows how far it is.
+        progress: Reports progress.
 
     Raises:
         AssayError: The baseline's pipeline cannot be run on this collection.
@@ -127,7 +127,7 @@ def _run_in(checkout: Path, values: Mapping[str, Any]) -> StoredRun:
     python, variables = find_python(checkout)
     reports = reports_folder().absolute()
     card, _ = find(values["dataset"])
-    # What is trusted here is trusted there, where it lies in another folder.
+    # A collection trusted here is trusted in the checkout too, although its folder differs.
     trusted = {SWITCH: "1"} if card.path is None or is_trusted(card.path) else {}
     with TemporaryDirectory(prefix="assay-baseline-") as folder:
         config = Path(folder, f"{values['name']}.yaml")
@@ -148,7 +148,7 @@ def _run_in(checkout: Path, values: Mapping[str, Any]) -> StoredRun:
 
 
 def _locate(dataset: str) -> str:
-    """Return a reference to a collection that means the same in another folder."""
+    """Return a reference to a collection that is valid in any working folder."""
     card, variant = find(dataset)
     if card.path is None:
         return str(Path(dataset).absolute()) if Path(dataset).exists() else dataset
@@ -156,9 +156,9 @@ def _locate(dataset: str) -> str:
 
 
 def _find_untested(baseline: Baseline, head: StoredRun, same: bool) -> str:
-    """Say that code changed which was not run; "" where it did not.
+    """Return a sentence that code changed whose effect is not judged; "" if it did not.
 
-    What a retriever tells of itself is compared between runs of one config alone.
+    The facts that a retriever reports are compared only between runs of one config.
     """
     manifest = head.manifest
     sources = manifest.environment.get("sources", "")

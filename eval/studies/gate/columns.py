@@ -9,7 +9,7 @@ TONES: dict[Verdict, Tone] = {"pass": "better", "regression": "worse", "warning"
 
 
 class Judged(Protocol):
-    """Whatever has a verdict."""
+    """An object with a verdict."""
 
     @property
     def verdict(self) -> Verdict: ...  # noqa: D102

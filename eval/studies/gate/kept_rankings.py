@@ -1,7 +1,7 @@
-"""What a baseline keeps of its rankings: at which ranks each judged text was found.
+"""The rankings in a baseline, reduced to the ranks at which each judged text was found.
 
-That is all that measures of rankings need, so that the same rankings can be scored again by other
-judgments, years after the run and its documents are gone.
+Measures of rankings need no more, so that the same rankings can be scored again by other judgments,
+years after the run and its documents are gone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Scores = dict[str, dict[str, float]]  # by query id and measure
 class KeptGold(NamedTuple):
     """A judgment: its item, grade, the digest of its text, and the ranks of hits that cover it.
 
-    The text of an item that is not relevant is not stored with a run: its digest is "".
+    The digest is "" for an item that is not relevant, as its text is not stored with a run.
     """
 
     id: str
@@ -37,7 +37,7 @@ class KeptGold(NamedTuple):
 
 
 class KeptRanking(BaseModel):
-    """What is kept of one query: the digest of its text, the number of hits, its judgments."""
+    """The ranking of one query: the digest of its text, the number of hits, its judgments."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ Pairs = Sequence[tuple[int, int]]  # places of the same judgment in two rankings
 
 
 def keep_rankings(run: StoredRun) -> dict[str, KeptRanking]:
-    """Return what is kept of the rankings of `run`, by query id."""
+    """Return the rankings of `run` in the kept form, by query id."""
     return {id_: _keep(run, id_) for id_ in run.queries}
 
 
@@ -77,15 +77,15 @@ def _find_unit(item: GoldItem) -> Unit:
 
 
 def list_common(before: Kept, after: Kept) -> list[str]:
-    """Return the queries that both have, with the same text."""
+    """Return the ids of the queries that both have with the same text."""
     return [id_ for id_ in after if id_ in before and before[id_].query == after[id_].query]
 
 
 def pair_judgments(before: KeptRanking, after: KeptRanking) -> list[tuple[int, int]]:
     """Return the places, before and after, of the judgments that both have.
 
-    A span is the same where its text is, at whatever place of whatever document; a document or a
-    prescribed passage where its id is, else where its text is.
+    Spans are the same if their texts are, at any place of any document. Documents, and prescribed
+    passages, are the same if their ids are, else if their texts are.
     """
     pairs = []
     left = dict(enumerate(after.gold))
@@ -116,14 +116,14 @@ def pair_judgments(before: KeptRanking, after: KeptRanking) -> list[tuple[int, i
 
 
 def can_rescore(measure: str) -> bool:
-    """Say whether a measure needs no more of a ranking than is kept: not its texts, no answers."""
+    """Return True if a measure needs only kept rankings: no texts of hits, no answers."""
     found = measures.find(measure)
     within_tokens = found.budget is not None
     return isinstance(found, TrecMeasure) or (isinstance(found, Recall) and not within_tokens)
 
 
 def rescore(kept: Kept, grades: Mapping[str, Mapping[int, int]], names: Sequence[str]) -> Scores:
-    """Score rankings by some of their judgments.
+    """Return the scores of rankings by some of their judgments.
 
     Args:
         kept: The rankings by query id.
@@ -131,7 +131,7 @@ def rescore(kept: Kept, grades: Mapping[str, Mapping[int, int]], names: Sequence
         names: Measures for which `can_rescore` holds.
 
     Returns:
-        The scores of every query of `grades`; 0 where no judgment counts.
+        The scores of every query of `grades`; 0 if no judgment counts.
     """
     joined: dict[str, list[JoinedHit]] = {}
     gold: dict[str, tuple[GoldItem, ...]] = {}

@@ -1,4 +1,4 @@
-"""The verdict on each measure, of the scores of a base and a head: numbers alone, no runs."""
+"""The verdict on each measure, from the scores of a base and a head alone, without runs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,20 +19,32 @@ Verdict = Literal["pass", "regression", "warning", "cannot tell"]
 Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
 SETTLED: Mapping[str, float] = {}
 SUSPICION = 0.05  # the level of a warning
-# The share of a mean from which on a loss that may go unnoticed makes a pass weak.
+# A pass is weak if the loss that may go unnoticed exceeds this share of a mean.
 WEAK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureVerdict:
-    """What became of one measure.
+    """The verdict on one measure.
 
-    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
-    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
-    is the smallest true drop that is found with power 0.8 however it comes about, given how much
-    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
-    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
-    that it is one only if large gains and losses are equally rare.
+    Attributes:
+        measure: The name of the measure.
+        verdict: The verdict.
+        base: The mean of the base.
+        head: The mean of the head.
+        difference: The mean of head - base over queries, with its 95 % interval.
+        p: The one-sided p-value of a drop, adjusted for all gated measures.
+        minimum_effect: The smallest drop that can be a regression.
+        margin: The drop that a pass excludes.
+        finds: The smallest true drop that is found with power 0.8 however it is distributed over
+            queries, given the variance of these differences; None if none would be found.
+        finds_spread: The same for a drop of a little from all queries, which is easier to find.
+        wins: The number of queries that gained.
+        ties: The number of queries with equal scores.
+        losses: The number of queries that lost.
+        presumes_symmetry: True for a regression or warning that is one only if large gains and
+            losses are equally rare.
+
     """
 
     measure: str
@@ -54,7 +66,7 @@ class MeasureVerdict:
 def decide(estimate: Estimate, p: float, effect: float, margin: float, level: float) -> Verdict:
     """Return the verdict on a measure's mean difference, head - base, and its p-value for a drop.
 
-    `effect` is the minimum effect, `level` what a p-value must reach for a regression.
+    `effect` is the minimum effect, `level` the largest p-value of a regression.
     """
     if estimate.value <= TIE - effect and p <= max(level, SUSPICION):
         return "regression" if p <= level else "warning"
@@ -62,9 +74,10 @@ def decide(estimate: Estimate, p: float, effect: float, margin: float, level: fl
 
 
 def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
-    """Return the largest share of a gated mean that the queries are too few to miss, 0 if none is.
+    """Return the largest share of a gated mean that could be lost unnoticed; 0 for none.
 
-    A loss below the minimum effect does not count.
+    That is so if there are too few queries. Only shares above `WEAK` count, and only losses above
+    the minimum effect.
     """
     shares = (
         item.margin / item.base
@@ -75,11 +88,11 @@ def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
 
 
 class Judgement:
-    """The measures of a run beside those of its base, tested together.
+    """The measures of a run compared with those of its base, tested together.
 
-    With `clusters` both p-values and intervals hold by question too: a claim on other documents is
-    one on new questions as well. `shifts` is by how much another build of the index moves the mean
-    of each measure; None where it does by an unknown amount, so that no drop is judged.
+    With `clusters` p-values and intervals hold by question too, as a claim on other documents
+    includes new questions. `shifts` is the amount by which another build of the index moves the
+    mean of each measure; None if that is unknown, so that no drop is judged.
     """
 
     def __init__(
@@ -108,7 +121,7 @@ class Judgement:
         ]
 
     def decide(self, i: int) -> Verdict:
-        """Return the verdict on a measure, by its place."""
+        """Return the verdict on the measure at place `i` of the settings."""
         shift, margin = self._shifts[i], self.margins[i]
         verdict = decide(
             self.estimates[i],
@@ -135,19 +148,19 @@ def judge_measures(
     """Yield the verdict on each gated measure.
 
     Args:
-        base: The scores that count as before; it has all queries of `head`.
-        head: Those that are judged.
-        settings: The measures, with what a drop must reach.
-        clusters: The groups of queries, in the order of `head`; None by query.
+        base: The scores to compare with; they include all queries of `head`.
+        head: The scores that are judged.
+        settings: The measures with their minimum effects, and the level.
+        clusters: The groups of queries, in the order of `head`; None to judge by query.
         shifts: As in `Judgement`.
-        same: Whether nothing changed, so that there is nothing to find.
-        foreseeing: Whether to compute which drops would be found, which takes seconds; else
+        same: True if nothing changed, so that there is no drop to find.
+        foreseeing: If True, compute the drops that would be found, which takes seconds; else
             `finds` and `finds_spread` are None unless a verdict depends on them.
 
     """
     found = Judgement(base, head, settings, clusters, shifts)
     before, after, level = found.before, found.after, settings.false_alarms
-    # Equal differences have an interval of no width, whatever their number.
+    # Equal differences have an interval of width 0, whatever their number.
     flat = any(item.low == item.high for item in found.estimates) and not same
     powers = (
         foresee_drops(before, found.differences, level, found.effects, clusters)

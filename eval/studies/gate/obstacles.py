@@ -1,4 +1,4 @@
-"""Why a run cannot be judged against a baseline, in words."""
+"""Reasons why a run cannot be judged against a baseline, in words."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from assay.eval.studies.gate.kept_rankings import Kept, keep_rankings
 
 
 def list_obstacles(baseline: Baseline, head: StoredRun, base: StoredRun | None = None) -> list[str]:
-    """Return why `head` cannot be judged against `baseline`, in words; empty where it can.
+    """Return the reasons why `head` cannot be judged against `baseline`; empty if it can.
 
-    `base` is the baseline's pipeline on the collection of `head`, where that changed.
+    `base` is the run of the baseline's pipeline on the collection of `head`, if that changed.
     """
     obstacles = _list_faults(head, "the run")
     if base is not None:
@@ -28,9 +28,10 @@ def list_obstacles(baseline: Baseline, head: StoredRun, base: StoredRun | None =
 
 
 def list_mismatches(baseline: Baseline, head: StoredRun, names: Sequence[str]) -> list[str]:
-    """Return why nothing pairs a run with a baseline of another version of the collection.
+    """Return the reasons why a run cannot be paired with a baseline of another collection version.
 
-    Empty where the baseline's pipeline can be run beside it. `names` are the gated measures.
+    The list is empty if the baseline's pipeline can be run for comparison. `names` are the gated
+    measures.
     """
     mismatches = _list_faults(head, "the run")
     then = baseline.rankings
@@ -58,7 +59,7 @@ def _list_faults(run: StoredRun, called: str) -> list[str]:
 
 
 def _list_misfits(baseline: Baseline, head: StoredRun) -> list[str]:
-    """Return in words that answers to `head` were given in another way than the baseline's."""
+    """Return the reason if answers to `head` are by another model or prompt; else empty."""
     found = generated_answers.read(head.folder) if baseline.answered_by else None
     if baseline.answered_by is None or found is None or found.recipe.fits(baseline.answered_by):
         return []

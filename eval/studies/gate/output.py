@@ -1,4 +1,4 @@
-"""The verdict of the gate for machines: JSON, JUnit, annotations; and where each is delivered."""
+"""The verdict of the gate for machines: JSON, JUnit and annotations, and their delivery."""
 
 import os
 import re
@@ -25,18 +25,18 @@ from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import append, write_atomically
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
-# What XML 1.0 does not allow even when escaped.
+# Characters that XML 1.0 does not allow even if escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class GateFinding:
-    """A verdict, in the form that is written and printed as JSON."""
+    """A verdict, to be written and printed as JSON."""
 
     verdict: GateVerdict
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the verdict as JSON values."""
         found = self.verdict
         baseline = found.baseline
         return {
@@ -66,20 +66,20 @@ class GateFinding:
 
 
 def name_folder(found: GateVerdict) -> str:
-    """Return the name of the folder of a verdict: one a run and baseline."""
+    """Return the name of the folder of a verdict; it is unique to the run and the baseline."""
     return f"gate-{found.head.manifest.id}-{digest(found.baseline.run)[:8]}"
 
 
 def render_failure(title: str, message: str) -> str:
-    """Return Markdown that says why there is no verdict."""
+    """Return Markdown with the reason why there is no verdict."""
     return f"# Gate: no verdict ({plain(title)})\n\n{plain(message, LONG)}\n"
 
 
 def render_junit(found: GateVerdict, strict: bool) -> bytes:
     """Return JUnit XML: a test case for everything judged.
 
-    A regression is a failure; a warning, and what the gate cannot tell, are skipped with a message,
-    or a failure when `strict`.
+    A regression is a failure; a warning or "cannot tell" is skipped with a message, or a failure if
+    `strict`.
     """
     suite = _suite(found.baseline.label)
     for name, verdict, sentence in list_verdicts(found):
@@ -104,7 +104,7 @@ def render_junit(found: GateVerdict, strict: bool) -> bytes:
 
 
 def render_junit_failure(title: str, message: str) -> bytes:
-    """Return JUnit XML with one error: why there is no verdict."""
+    """Return JUnit XML with one error: the reason why there is no verdict."""
     suite = _suite(title)
     _add(_case(suite, title, "gate"), "error", message)
     return _finish(suite)
@@ -131,7 +131,7 @@ def annotate(found: GateVerdict, strict: bool) -> list[str]:
 
 
 def annotation(level: str, title: str, message: str) -> str:
-    """Return one workflow command, escaped as GitHub's runner wants it."""
+    """Return one workflow command, escaped as GitHub's runner expects."""
     text = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     name = title.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     name = name.replace(":", "%3A").replace(",", "%2C")
@@ -166,7 +166,7 @@ def _xml(text: str) -> str:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files wanted, and whether to talk to GitHub; `strict` makes doubt a failure."""
+    """The files to write, and if GitHub gets annotations; `strict` fails on all but a pass."""
 
     junit: Path | None
     markdown: Path | None
@@ -174,7 +174,7 @@ class Outputs:
     strict: bool
 
     def deliver(self, found: GateVerdict) -> None:
-        """Write the verdict wherever it is wanted."""
+        """Write the verdict to all outputs."""
         self._write(
             markdown.render(report(found)),
             render_junit(found, self.strict),
@@ -183,7 +183,7 @@ class Outputs:
         )
 
     def deliver_failure(self, title: str, message: str) -> None:
-        """Write why there is no verdict wherever one is wanted."""
+        """Write the reason why there is no verdict to all outputs."""
         self._write(
             render_failure(title, message),
             render_junit_failure(title, message),
@@ -196,7 +196,7 @@ class Outputs:
             if path:
                 write_atomically(path, content)
         if self.github:
-            # Runners read commands on standard error too, and standard output stays clean.
+            # Runners read commands from standard error too; standard output is left alone.
             for line in annotations:
                 print(line, file=getattr(sys.stderr, "commands", sys.stderr), flush=True)
             _append("GITHUB_STEP_SUMMARY", markdown)

@@ -1,4 +1,4 @@
-"""What pip can install this Assay from on another machine: it is on no public package index."""
+"""The source that pip can install this Assay from elsewhere: it is on no public package index."""
 
 import json
 import re
@@ -15,11 +15,11 @@ LOGIN = re.compile(r"^([\w.-]+@[\w.-]+):(?!/)(.+)$")
 
 
 def find_package(repository: Path) -> str:
-    """Return what pip can install in a clone of `repository`; empty where nothing is known.
+    """Return a requirement that pip can install in a clone of `repository`; "" if none is known.
 
-    What this Assay was itself installed from (PEP 610): a commit or a file at an address, a wheel
-    in the repository, or this version on an index, which an installation from one says by its
-    silence. Of a checkout its commit, where its remote has that. Credentials are left out.
+    It is the source that this Assay was installed from (PEP 610): a commit or a file at an address,
+    a wheel in the repository, or, if no source is recorded, this version on an index. For a
+    checkout it is its commit, if its remote has that. Credentials are left out.
     """
     if root := find_checkout():
         return _locate_commit(root)
@@ -42,7 +42,7 @@ def find_package(repository: Path) -> str:
 
 
 def _locate_commit(checkout: Path) -> str:
-    """Return the commit of `checkout` at its remote; empty unless that is known to have it."""
+    """Return the commit of `checkout` at its remote; "" unless the remote is known to have it."""
     address, commit, holds = (
         (run_git(checkout, *command) or "").strip()
         for command in (
@@ -61,7 +61,7 @@ def _name_commit(address: str, commit: str) -> str:
 
 
 def _leave_credentials(address: str) -> str:
-    """Return an address without a password, and without a name where that may be a token."""
+    """Return an address without a password, and without a name that may be a token."""
     parts = urlsplit(address)
     name, i, host = parts.netloc.rpartition("@")
     kept = f"{name.partition(':')[0]}@" if i and parts.scheme == "ssh" else ""

@@ -9,7 +9,7 @@ from assay.eval.studies.gate.rebuild import Rebuild, Scores
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """A query whose score by `measure` changed."""
+    """A query whose score in `measure` changed, with both scores."""
 
     query: str
     type: str
@@ -20,7 +20,7 @@ class QueryChange:
 
 
 def list_losers(base: Scores, head: StoredRun, scores: Scores, measure: str) -> list[QueryChange]:
-    """Return the queries of `head` that score lower than in `base`, the largest loss first."""
+    """Return the queries of `head` that score lower than in `base`, largest loss first."""
     found = [
         QueryChange(id_, query.type, query.text, measure, before, after)
         for id_, query in head.queries.items()
@@ -30,7 +30,7 @@ def list_losers(base: Scores, head: StoredRun, scores: Scores, measure: str) -> 
 
 
 def is_broken(lost: QueryChange, rebuild: Rebuild | None) -> bool:
-    """Say whether a query that scores lower does so however the index is built."""
+    """Return True if a query that scores lower does so in every build of the index."""
     if rebuild is None:
         return True
     again = rebuild.scores

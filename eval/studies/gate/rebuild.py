@@ -1,4 +1,4 @@
-"""Pipelines whose rankings move when an index is built again: by how much, from a second build."""
+"""The effect of a second index build on pipelines whose rankings change with it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +26,14 @@ Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
 
 @dataclass(frozen=True)
 class Rebuild:
-    """What building an index again does to a run of a pipeline that is `nondeterministic`.
+    """The effect of building an index again, for a pipeline that is `nondeterministic`.
 
-    `scores` are those of a second, cold build, None where there is none, and `moved` the queries
-    with another score in it. `shifts` is by how much the mean of each measure moved, without sign.
+    Attributes:
+        engines: The engines whose rankings change with the build.
+        scores: The scores of a second, cold build; None if there is none.
+        moved: The number of queries with another score in it.
+        shifts: The absolute change in the mean of each measure.
+
     """
 
     engines: tuple[str, ...]
@@ -39,7 +43,7 @@ class Rebuild:
 
     @property
     def words(self) -> str:
-        """What was found, and what the gate makes of it, in sentences."""
+        """The effect, and its consequences for the verdict, in sentences."""
         begin = f"Rankings of {', '.join(self.engines)} move when the index is built again."
         if self.scores is None:
             return (
@@ -54,7 +58,7 @@ class Rebuild:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found as JSON values."""
+        """Return the effect as JSON values."""
         known = self.scores is not None
         return {
             "engines": list(self.engines),
@@ -71,18 +75,18 @@ def examine_rebuild(
     names: Sequence[str],
     progress: Progress,
 ) -> Rebuild | None:
-    """Build the index of `head` a second time, where another build may give other rankings.
+    """Build the index of `head` a second time, if another build may give other rankings.
 
     Args:
-        target: The config that `head` is a run of, or the run itself, of which nothing is built.
-        overrides: Those of the config.
+        target: The config of `head`; or a reference to the run itself, for which nothing is built.
+        overrides: The overrides of the config.
         head: The run that is judged.
-        first: Its scores by query id and measure, `names` among them.
+        first: Its scores by query id and measure, including `names`.
         names: The measures that are scored.
-        progress: Shows how far it is.
+        progress: Reports progress.
 
     Returns:
-        What moves; None where each build gives the same rankings.
+        The effect; None if every build gives the same rankings.
 
     Raises:
         AssayError: The pipeline cannot be run.
@@ -108,7 +112,7 @@ def examine_rebuild(
 
 
 def list_moving(manifest: Manifest) -> tuple[str, ...]:
-    """Return the engines of a run that say that another build may give other rankings."""
+    """Return the engines of a run that report that another build may give other rankings."""
 
     def walk(facts: Any) -> Iterator[str]:
         if isinstance(facts, Mapping):
@@ -124,7 +128,7 @@ def list_moving(manifest: Manifest) -> tuple[str, ...]:
 
 
 class _ColdCache(Cache):
-    """The user's cache, in which no index of some engines is found: these are built elsewhere."""
+    """The user's cache without the indexes of some engines, which are built in another folder."""
 
     def __init__(self, cache: Cache, engines: Sequence[str], folder: Path) -> None:
         super().__init__(cache.root)
@@ -135,7 +139,7 @@ class _ColdCache(Cache):
     def load(
         self, kind: str, key: str, make: Callable[[Path], None], read: Callable[[Path], T]
     ) -> tuple[Folder, T]:
-        """Return a folder as the user's cache does, of these engines a new one."""
+        """Return a folder as the user's cache does; for these engines, a new one."""
         if kind in self._engines:
             self.built = True
             return self._cold.load(kind, key, make, read)
@@ -149,7 +153,7 @@ def _score_again(
     names: Sequence[str],
     progress: Progress,
 ) -> Scores | None:
-    """Return the scores of a run on indexes that are built again; None where a server has them."""
+    """Return the scores on indexes that are built again; None if a server holds the indexes."""
     config = load_config(target, overrides)
     collection, plan = load(config.dataset, progress), make_plan(config)
     warm = make_resources(progress)

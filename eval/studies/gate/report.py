@@ -1,4 +1,4 @@
-"""What the gate says: the verdict, the figures it rests on, what changed, and who lost."""
+"""The report of the gate: the verdict, its figures, the changes, and the queries that lost."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ QUERIES = (
 
 
 def report(found: GateVerdict) -> Report:
-    """Return the report of the gate: of equal runs it is equal, as no time is in it."""
+    """Return the report of the gate. It has no times, so that equal runs have equal reports."""
     return Report(
         id="",
         kind="gate",
@@ -59,7 +59,7 @@ def report(found: GateVerdict) -> Report:
 
 
 def _warn(found: GateVerdict) -> Iterator[str]:
-    """Yield what limits the verdict."""
+    """Yield the warnings on limits of the verdict."""
     if found.rebuild:
         yield found.rebuild.words
     for item in found.measures:
@@ -70,14 +70,14 @@ def _warn(found: GateVerdict) -> Iterator[str]:
 
 
 def _show_collection(found: GateVerdict) -> Iterator[Block]:
-    """Yield what the change of the collection did, beside what the pipeline did."""
+    """Yield the effects of the change of the collection, and that of the pipeline."""
     if lines := describe_collection(found):
         yield Prose("Today's collection", " ".join(lines), brief=True)
         yield Table("effects", "What changed the scores", EFFECT, list_effects(found), EFFECTS)
 
 
 def _show_checks(found: GateVerdict) -> Iterator[Block]:
-    """Yield latency, and the queries that must not break and did, or may have."""
+    """Yield latency, and the guarded queries that broke or could not be judged."""
     checks = list_verdicts(found)[len(found.measures) :]
     if timed := checks[len(found.guarded) :]:
         yield Table("latency", "Latency", CHECKS, timed)

@@ -1,4 +1,4 @@
-"""Files as they were at a revision of a git repository."""
+"""Files of a git repository at a revision."""
 
 import subprocess
 import tarfile
@@ -12,8 +12,8 @@ from assay.retrievers.base import AssayError
 def find_commit(folder: Path, revision: str) -> str:
     """Return the full id of the commit that `revision` means in the repository of `folder`.
 
-    Raises AssayError, with git's reason and the way out, where there is no such revision, or no
-    repository that git opens.
+    Raises AssayError, with git's reason and a remedy, if there is no such revision, or no
+    repository that git can open.
     """
     if revision.startswith("-"):
         raise AssayError(f"{revision}: not a revision of git")
@@ -25,9 +25,9 @@ def find_commit(folder: Path, revision: str) -> str:
 
 
 def _suggest_history(folder: Path, revision: str) -> str:
-    """Say how a clone gets a revision that it lacks; "" where nothing suggests that another has it.
+    """Return the way to get a revision that this clone lacks; "" if the clone seems complete.
 
-    A clone of CI has one commit by default, and no branch besides the one it builds.
+    By default a clone in CI has one commit, and no branch but the one it builds.
     """
     pattern = f"refs/remotes/*/{revision}"
     there = _call_git(folder, "for-each-ref", "--format=%(refname:short)", pattern).decode().split()
@@ -43,9 +43,9 @@ def _suggest_history(folder: Path, revision: str) -> str:
 
 
 def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] = ()) -> None:
-    """Write what a commit holds below `paths`, relative to the root, or all of it, to `target`.
+    """Write the files of a commit below `paths`, relative to the root, or all files, to `target`.
 
-    Links that lead out of `target` are refused. Raises AssayError where git has no such paths.
+    Links that lead out of `target` are refused. Raises AssayError if git has no such paths.
     """
     content = _call_git(repository, "archive", "--format=tar", commit, "--", *paths)
     inside = target.resolve()
@@ -61,7 +61,7 @@ def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] 
 
 
 def _call_git(folder: Path, *arguments: str) -> bytes:
-    """Return what git prints in `folder`. Raises AssayError with its reason where it fails."""
+    """Return the output of git in `folder`. Raises AssayError with git's reason if it fails."""
     return _read_output(_start_git(folder, *arguments), arguments)
 
 
@@ -74,7 +74,7 @@ def _start_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[byt
 
 
 def _read_output(done: subprocess.CompletedProcess[bytes], arguments: Sequence[str]) -> bytes:
-    """Return what git printed. Raises AssayError with all of its reason, and its way out."""
+    """Return the output of git. Raises AssayError with git's whole reason if it failed."""
     if done.returncode:
         reason = " ".join(done.stderr.decode(errors="replace").split())
         raise AssayError(f"git {arguments[0]}: {reason or f'exit code {done.returncode}'}")

@@ -1,32 +1,33 @@
-"""The gate: has a pipeline got worse than its committed baseline?
+"""The rule of the gate: the verdict on a pipeline against its committed baseline.
 
 The rule, for each measure, on the paired differences head - baseline of all queries:
 
 * regression: the mean drop is at least the measure's minimum effect, and the randomisation test of
   all gated measures together gives it a p-value of at most `false_alarms`;
-* warning: the same with a p-value above `false_alarms` and of at most .05. With few queries that is
-  all they can show; it is a false alarm in at most 5 % of unchanged runs;
+* warning: the same with a p-value above `false_alarms` and of at most .05. Few queries cannot show
+  more than that; it is a false alarm in at most 5 % of unchanged runs;
 * pass: the 95 % interval of the mean difference excludes a drop of the measure's margin, which
-  follows from the number of queries and their scores in the baseline (`unchanged_runs`); where all
-  differences are equal it has no width, and so many queries must be able to show some drop besides;
+  follows from the number of queries and their scores in the baseline (`unchanged_runs`). If all
+  differences are equal, the interval has width 0, and the queries must also be enough to show some
+  drop;
 * cannot tell: none of these. The interval reaches beyond the margin; more queries would tell.
 
-Where the verdict is on documents like these (`Claims`), signs are drawn by group, and intervals are
-by group; no p-value is below that by question. The other claim's verdicts are computed too.
+If the verdict is on documents like these (`Claims`), signs are drawn by group, and intervals are by
+group; no p-value is below that by question. The verdicts of the other claim are computed too.
 
-Where rankings move when the index is built again (`rebuild`), a drop must exceed the minimum effect
-by what a second build moves the mean, the interval of a pass must exclude as much less than the
-margin, and a query is broken only if it is so in both builds. Where that is unknown, no drop is
-judged.
+If rankings change when the index is built again (`rebuild`), a drop must exceed the minimum effect
+by the amount that a second build moves the mean, the interval of a pass must exclude a drop smaller
+than the margin by that amount, and a query is broken only if it is so in both builds. If the amount
+is unknown, no drop is judged.
 
-Where the collection changed since the baseline, the base is the baseline's pipeline on today's
-collection (`baseline_pipeline`), so that both differ by the pipeline alone. Where that did not
+If the collection changed since the baseline, the base is the baseline's pipeline on today's
+collection (`baseline_pipeline`), so that the two differ by the pipeline alone. If that did not
 change, the two are one run, which passes.
 
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
-regression where its whole interval lies above the limit, a pass where it lies below. On a machine
-where other processes were working it cannot tell.
+regression if its whole interval lies above the limit, a pass if it lies below. It cannot tell if
+other processes were using the machine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,7 +61,7 @@ def judge(
 ) -> GateVerdict:
     """Judge a run against its baseline; with a `change` of the collection, against its pipeline.
 
-    Raises AssayError when the two cannot be compared, or the settings ask for what they lack.
+    Raises AssayError if the two cannot be compared, or lack something that the settings ask for.
     """
     if obstacles := list_obstacles(baseline, head, change.base if change else None):
         raise AssayError(f"{head.manifest.id} cannot be judged: {'; '.join(obstacles)}")
@@ -96,7 +97,7 @@ def judge(
 def _list_guarded(
     baseline: Baseline, head: StoredRun, settings: GateSettings, change: CollectionChange | None
 ) -> list[str]:
-    """Return the queries that must not break; those that went with a change are left out."""
+    """Return the queries that must not break, without those removed by a `change`."""
     named = settings.must_not_break.queries.get(head.manifest.collection.name, [])
     gone = baseline.scores.keys() if change else ()
     if unknown := [id_ for id_ in named if id_ not in head.queries and id_ not in gone]:
@@ -107,7 +108,7 @@ def _list_guarded(
 
 
 def judge_latency(times: PairTimes, limits: LatencyLimits) -> list[LatencyVerdict]:
-    """Judge latencies that were timed interleaved; none on a machine that was busy."""
+    """Judge latencies that were timed interleaved; "cannot tell" if the machine was busy."""
     base, head, load = times
     busy = load.is_busy(limits.busy)
     found = []
@@ -125,7 +126,7 @@ def judge_latency(times: PairTimes, limits: LatencyLimits) -> list[LatencyVerdic
 
 
 def _find_shifts(rebuild: Rebuild | None) -> Mapping[str, float] | None:
-    """Return by how much another build moves each mean; None where that is not known."""
+    """Return the amount by which another build moves each mean; None if it is not known."""
     if rebuild is None:
         return {}
     return None if rebuild.scores is None else rebuild.shifts
@@ -147,9 +148,10 @@ def _judge_opposite(
     rebuild: Rebuild | None,
     claims: Claims,
 ) -> dict[str, Verdict]:
-    """Return by measure the verdict of the claim that does not lead; none where both are one.
+    """Return the verdicts of the claim that does not lead, by measure.
 
-    Nor is there one of documents like these where the questions cannot tell of them.
+    The result is empty if both claims have the same test, and if the other claim is on documents
+    like these, which the questions cannot support.
     """
     if claims.single or (claims.leading == "questions" and claims.strength == "cannot tell"):
         return {}

@@ -1,4 +1,4 @@
-"""What the gate judges: runs against their baselines, latency against a base."""
+"""The gate on a config or a stored run: its scores, and its latency against a base."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,14 +41,14 @@ def judge_target(
     settings: GateSettings,
     progress: Progress,
 ) -> GateVerdict:
-    """Judge a config or a stored run against its baseline, latency too where there is a `base`.
+    """Judge a config or a stored run against its baseline, and its latency if there is a `base`.
 
-    `base` is a checkout, a git revision or another config. Where the collection changed since the
-    baseline, the baseline's pipeline is run on today's, by the code of `base` unless that is a
-    config. Raises AssayError where nothing can be judged.
+    `base` is a checkout, a git revision or another config. If the collection changed since the
+    baseline, the baseline's pipeline is run on today's collection, by the code of `base` unless
+    that is a config. Raises AssayError if nothing can be judged.
     """
     names = settings.scored
-    with opened(base) as checkout:  # refuses what is no base before a run takes its time
+    with opened(base) as checkout:  # refuses an invalid base before the run
         head = resolve(target, overrides, progress)
         manifest = head.manifest
         baseline = baselining.find_baseline(baselines, head)
@@ -58,7 +58,7 @@ def judge_target(
                 raise AssayError(f"{manifest.id} cannot be judged: {'; '.join(mismatches)}")
             measures = list(settings.measures)
             change = examine_change(baseline, head, measures, checkout, progress)
-        judge(baseline, head, settings, change=change)  # raises before minutes go into what follows
+        judge(baseline, head, settings, change=change)  # raises before the slow steps below
         scores = baselining.make(head, names).scores
         rebuild = examine_rebuild(target, overrides, head, scores, names, progress)
         latency: list[LatencyVerdict] = []
@@ -68,10 +68,10 @@ def judge_target(
 
 
 def refresh(report: GateVerdict, settings: GateSettings, baselines: Path, strict: bool) -> str:
-    """Move a baseline to today's collection, unless the gate fails: its pipeline stays.
+    """Move a baseline to today's collection with its pipeline unchanged, unless the gate fails.
 
-    Returns what was done, or why nothing was, in a sentence; "" where the collection did not
-    change. Raises AssayError where the file cannot be written.
+    Returns a sentence on the move, or on the reason for none; "" if the collection did not change.
+    Raises AssayError if the file cannot be written.
     """
     change, before = report.collection, report.baseline
     if change is None:
@@ -95,7 +95,7 @@ def _time(
     settings: GateSettings,
     progress: Progress,
 ) -> list[LatencyVerdict]:
-    """Time the config `target` beside `base`, which is a checkout or another config."""
+    """Time the config `target` interleaved with `base`, a checkout or another config."""
     if not is_config(target):
         raise AssayError(f"--base: {target} is a stored run; only a config can be timed")
     limits = load_config(target, overrides).latency
@@ -109,7 +109,7 @@ def _time(
 
 
 def _is_timed(target: str, overrides: Sequence[str]) -> bool:
-    """Say whether latency is timed beside a base that is needed for its code as well."""
+    """Return True if latency is timed even if the base is needed for its code as well."""
     return is_config(target) and load_config(target, overrides).latency.queries > 0
 
 
@@ -119,6 +119,6 @@ def _contender(base: Path | str, target: str, overrides: Sequence[str]) -> Timed
         return make_contender(base, overrides)
     config, engine = split_engine(target)
     path = find_config(config)
-    # The checkout's own file, where it has one.
+    # A relative path names the checkout's own file.
     named = name_in_engine(config if path.is_absolute() else str(path), engine)
     return make_base(f"base {base}", base, named, overrides)

@@ -1,4 +1,4 @@
-"""What the gate found, in words: each verdict, what changed scores, the whole, the rule."""
+"""The sentences of the gate: each verdict, the effects on scores, the whole, and the rule."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from assay.eval.studies.gate.measure_verdicts import SUSPICION, MeasureVerdict, 
 from assay.eval.studies.gate.rebuild import Rebuild
 from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 
-# Words for 1 / n, the smallest share first: the first that is no less is said.
+# Words for 1 / n, the smallest share first; the first share that is not smaller is named.
 FRACTIONS = {10: "a tenth", 9: "a ninth", 8: "an eighth", 7: "a seventh", 6: "a sixth",
              5: "a fifth", 4: "a quarter", 3: "a third", 2: "half"}  # fmt: skip
 ROUNDING = 0.005
 
-# What each effect is, below the table of them.
+# The explanation of each effect, below their table.
 EFFECTS = (
     "pipeline: today's against the baseline's, both on today's collection; that is the verdict. "
     "corpus: the baseline's pipeline on today's documents against the baseline's, on the queries "
@@ -27,7 +27,7 @@ EFFECTS = (
 
 
 class Check(NamedTuple):
-    """Something that was judged, its verdict, and a sentence on it."""
+    """The name of a thing judged, its verdict, and a sentence on it."""
 
     name: str
     verdict: Verdict
@@ -72,7 +72,7 @@ def list_verdicts(report: GateVerdict) -> list[Check]:
 
 
 def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
-    """Return what is said of a query that is not broken, and its verdict."""
+    """Return the sentence on a guarded query that is not broken, and its verdict."""
     if rebuild is None:
         return "kept its score", "pass"
     if rebuild.scores is None:
@@ -81,9 +81,9 @@ def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
 
 
 def list_effects(report: GateVerdict) -> list[Effect]:
-    """Return what changed scores, and by how much.
+    """Return the effects on scores of pipeline, corpus and judgments.
 
-    Empty where the collection did not change, since all there is then is the pipeline's.
+    The list is empty if the collection did not change, as only the pipeline has an effect then.
     """
     if report.collection is None:
         return []
@@ -92,7 +92,7 @@ def list_effects(report: GateVerdict) -> list[Effect]:
 
 
 def describe_collection(report: GateVerdict) -> list[str]:
-    """Say what changed of the collection, and what of that is not known."""
+    """Return sentences on the change of the collection, and on effects that are not known."""
     change = report.collection
     if change is None:
         return []
@@ -128,14 +128,14 @@ def entitle(verdict: Verdict, unnoticed: float) -> str:
 
 
 def limit(queries: int, unnoticed: float) -> str:
-    """Name the largest loss that so few queries do not show, by its share of a mean."""
+    """Return the largest loss that this number of queries may not show, as a share of a mean."""
     parts = (words for n, words in FRACTIONS.items() if 1 / n >= unnoticed - ROUNDING)
     share = next(parts, f"{unnoticed:.0%}")
     return f"with {count(queries, 'question')} a loss of up to {share}"
 
 
 def conclude(report: GateVerdict) -> str:
-    """Return what the verdict on the whole says of the run."""
+    """Return the reason for the verdict on the whole run, in a clause."""
     if report.verdict == "regression":
         return f"{_name_drops(report)}; look at what changed before you merge it"
     if report.verdict == "pass" and report.collection and report.collection.same:
@@ -165,7 +165,7 @@ def _name_margins(measures: Iterable[MeasureVerdict]) -> str:
 
 
 def _name_drops(report: GateVerdict) -> str:
-    """Name what the verdict on the whole rests on: measures, queries that broke, latency."""
+    """Name the causes of the verdict on the whole: measures, queries that broke, latency."""
     found = [
         f"{item.measure} fell by {-item.difference.value:.3f}"
         for item in report.measures

@@ -1,4 +1,4 @@
-"""What the gate holds a run to."""
+"""The settings of the gate: measures, minimum effects, guarded queries and latency limits."""
 
 from pathlib import Path
 
@@ -77,14 +77,14 @@ class GateSettings(Settings):
 
     @property
     def scored(self) -> list[str]:
-        """Every measure that the gate needs of each query."""
+        """The measures that the gate needs for each query."""
         return list(dict.fromkeys([*self.measures, self.must_not_break.measure]))
 
 
 def load_settings(path: Path | None) -> GateSettings:
-    """Read the settings at `path`; where it is None, `configs/gate.yaml`, or defaults without it.
+    """Read the settings at `path`; by default `configs/gate.yaml`, or defaults without that file.
 
-    Raises AssayError naming the file, the key and what is wrong.
+    Raises AssayError naming the file, the key and the fault.
     """
     if path is None and not DEFAULT_SETTINGS.exists():
         return GateSettings()

@@ -1,4 +1,4 @@
-"""What the gate found: the verdict on each measure, on latency, and on the run."""
+"""The verdicts of the gate: on each measure, on latency, and on the run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,10 +17,18 @@ from assay.eval.studies.gate.rebuild import Rebuild
 
 @dataclass(frozen=True, slots=True)
 class LatencyVerdict:
-    """What became of a percentile of latency, in milliseconds, both timed in one job.
+    """The verdict on a percentile of latency, in milliseconds, with both timed in one job.
 
-    `load` is who worked on the machine meanwhile. `busy` says that others did so much that the
-    ratio cannot be judged.
+    Attributes:
+        percentile: The percentile, from 0 to 100.
+        verdict: The verdict.
+        base: The percentile of the base.
+        head: The percentile of the head.
+        ratio: head / base, with its interval.
+        limit: The largest ratio that passes.
+        load: The load of the machine during the timing.
+        busy: True if the load by others is too high to judge the ratio.
+
     """
 
     percentile: int
@@ -37,15 +45,25 @@ class LatencyVerdict:
 class GateVerdict:
     """The verdict on a run.
 
-    `guarded` are the ids of the queries that must not break and `broken` those of them that did;
-    `losers` are the queries that lost most by the first gated measure. `changes` says what of
-    config and code changed since the baseline. `latency` is empty where none was measured.
-    `rebuild` is what another build of the index does, None where each gives the same rankings.
-    `collection` is what changed of the collection, None where nothing did: the base is then the
-    baseline's pipeline on today's collection, else its scores as they were accepted.
-    `false_alarms` is the level that a p-value must reach. `claims` are what the queries can be a
-    verdict on, and `opposite` has the verdicts by measure for the claim that does not lead; it is
-    empty where both are one, or that one cannot be told.
+    The run is judged against the accepted scores of the baseline; or, if the collection changed,
+    against the baseline's pipeline on today's collection.
+
+    Attributes:
+        baseline: The accepted baseline.
+        head: The run that is judged.
+        false_alarms: The level that a p-value must reach for a regression.
+        measures: The verdict on each gated measure.
+        guarded: The ids of the queries that must not break.
+        broken: Those of them that did.
+        losers: The queries that lost most by the first gated measure.
+        changes: The changes of config and code since the baseline.
+        latency: The verdicts on latency; empty if it was not measured.
+        claims: The claims that the queries can support.
+        opposite: The verdicts of the claim that does not lead, by measure; empty if both claims
+            have the same test, or the queries cannot support that claim.
+        rebuild: The effect of another index build; None if each gives the same rankings.
+        collection: The changes of the collection; None for none.
+
     """
 
     baseline: Baseline
@@ -64,7 +82,7 @@ class GateVerdict:
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest of all: regression, warning, cannot tell, pass."""
+        """The most serious of all verdicts: regression, warning, cannot tell, pass."""
         if self.broken:
             return "regression"
         found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
@@ -75,9 +93,9 @@ class GateVerdict:
 
     @property
     def unsettled(self) -> str:
-        """Why what may be a drop is not judged, in sentences; "" where all is.
+        """The reason why a possible drop is not judged, in sentences; "" if all are judged.
 
-        Another build of the index may be as different, or code changed that was not run.
+        Another build of the index may differ as much, or code changed whose effect is not known.
         """
         if self.rebuild and self.rebuild.scores is None:
             doubted = self.guarded or any(item.verdict == "cannot tell" for item in self.measures)
@@ -87,7 +105,7 @@ class GateVerdict:
 
     @property
     def claim(self) -> str:
-        """What the verdict is on, and what the other claim's verdicts are where they differ."""
+        """The claim of the verdict, and the verdicts of the other claim that differ, in words."""
         differing = [
             f"{item.measure} {found}"
             for item in self.measures
@@ -100,19 +118,19 @@ class GateVerdict:
 
     @property
     def models(self) -> str:
-        """What share of the judgments is a language model's, in a sentence; "" where none is."""
+        """A sentence on the share of judgments by language models; "" if there are none."""
         return describe_models(self.head.gold.values())
 
     @property
     def unnoticed(self) -> float:
-        """The largest share of a gated mean that the queries are too few to miss; 0 where none is.
+        """The largest share of a gated mean that could be lost unnoticed; 0 for none.
 
-        A loss below the minimum effect does not count, and a pipeline that did not change has none.
+        See `find_unnoticed`. It is 0 too if the pipeline did not change.
         """
         if self.collection and self.collection.same:
             return 0.0
         return find_unnoticed(self.measures)
 
     def fails(self, strict: bool) -> bool:
-        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
+        """Return True if CI has to fail: on a regression; if `strict`, on all but a pass."""
         return self.verdict == "regression" or (strict and self.verdict != "pass")

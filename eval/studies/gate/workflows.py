@@ -1,4 +1,4 @@
-"""What lets another repository's CI run the gate: its workflow, and what git shall not keep."""
+"""Files that let another repository's CI run the gate: the workflow, .gitignore and a test."""
 
 import json
 import os
@@ -35,16 +35,16 @@ def test_retrieval(retrieval):
 '''
 
 INCLUDE = "include:\n  - local: .gitlab/assay.yml\n"
-# By the CI's name: the file of its job, of which jobs/ has the text.
+# The file of the job by the name of the CI; jobs/ has the text.
 JOBS = {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab/assay.yml"}
 
 
 def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     """Return the files, and their texts, with which `ci` gates the config at `pipeline`.
 
-    That is the job, and .gitignore with what it lacks; for GitLab a .gitlab-ci.yml too where there
-    is none. Raises AssayError outside the root of a repository, for a config that lies outside it,
-    and, without `force`, where the job is there already.
+    These are the job, and .gitignore with the lines it lacks; for GitLab also a .gitlab-ci.yml if
+    there is none. Raises AssayError outside the root of a repository, for a config outside it, and,
+    without `force`, if the job exists already.
     """
     home = find_repository(Path.cwd())
     if home is None:
@@ -75,8 +75,8 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
 def plan_test(pipeline: Path, force: bool) -> dict[Path, str]:
     """Return the file, and its text, in which pytest gates the config at `pipeline`.
 
-    Raises AssayError for a config that lies outside the working folder, and, without `force`, where
-    the file is there already.
+    Raises AssayError for a config outside the working folder, and, without `force`, if the file
+    exists already.
     """
     here = Path.cwd()
     if not pipeline.resolve().is_relative_to(here):
@@ -88,7 +88,7 @@ def plan_test(pipeline: Path, force: bool) -> dict[Path, str]:
 
 
 def describe_package(ci: str, home: Path) -> str:
-    """Say what the job installs Assay from, or that it must be set first."""
+    """Return a sentence on the package that the job installs, or that it must be set first."""
     if package := find_package(home):
         return f"the job installs Assay from: {package}"
     return (
@@ -98,13 +98,13 @@ def describe_package(ci: str, home: Path) -> str:
 
 
 def write_workflow(files: Mapping[Path, str]) -> None:
-    """Write what `plan_workflow` returned."""
+    """Write the files that `plan_workflow` returned."""
     for path, text in files.items():
         write_atomically(path, text.encode())
 
 
 def _extend_ignored(path: Path) -> str:
-    """Return the text of .gitignore with what it lacks; empty where it lacks nothing."""
+    """Return the text of .gitignore with the lines it lacks; "" if it lacks none."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     lacking = [line for line in IGNORED if line not in text.splitlines()]
     if not lacking:

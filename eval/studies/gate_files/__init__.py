@@ -1,1 +1,1 @@
-"""The gate on files: rankings that others made, beside judgments, and nothing else."""
+"""The gate on files: rankings of any system and judgments, without a collection."""

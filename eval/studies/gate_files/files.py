@@ -29,9 +29,9 @@ Missing = Literal["fail", "zero"]
 
 
 def read_judgments(path: Path) -> Judgments:
-    """Read judgments of documents: four columns as trec_eval's, or BEIR's three with a header.
+    """Read judgments of documents: trec_eval's four columns, or BEIR's three with a header.
 
-    Raises AssayError naming the line that is wrong, or judges a document again with another grade.
+    Raises AssayError naming a line that is invalid or gives a document another grade.
     """
     problems = Problems(strict=True)
     _, first = next(read_lines(path, problems), (0, ""))
@@ -51,9 +51,9 @@ def read_judgments(path: Path) -> Judgments:
 
 
 def read_rankings(path: Path, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
-    """Read the rankings of one system, and lines on what is odd in them.
+    """Return the rankings of one system, and notes on irregularities in the file.
 
-    Raises AssayError for a file of several systems, and for hits that are no ids.
+    Raises AssayError if the file has several systems, or hits that are not ids.
     """
     file = read_run_file(path, ties)
     if len(file.systems) > 1:
@@ -71,10 +71,10 @@ def read_rankings(path: Path, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
 def check_queries(
     path: Path, rankings: Rankings, judgments: Judgments, missing: Missing
 ) -> list[str]:
-    """Return lines on queries that have no ranking, or no judgment.
+    """Return a line each on the queries without a ranking and those without a judgment.
 
-    Raises AssayError where a judged query has no ranking and that is to fail, where none has, and
-    where one is ranked under an id that differs by leading zeros or a `.0`.
+    Raises AssayError if a judged query has no ranking and `missing` is "fail", if no judged query
+    has a ranking, and if one is ranked under an id that differs by leading zeros or a `.0`.
     """
     without = [query for query in judgments if query not in rankings]
     lacking = dict.fromkeys(without)
@@ -102,10 +102,10 @@ def check_queries(
 
 
 def check_documents(path: Path, rankings: Rankings, judgments: Judgments) -> None:
-    """Raise AssayError where ids of documents cannot be those that are judged.
+    """Raise AssayError if the ids of ranked documents do not match those of the judgments.
 
-    That is where no hit is judged, or where a judged document is ranked only under an id that
-    differs by leading zeros or a `.0`: its score would be 0, whatever was found.
+    That is so if no hit is judged, or if a judged document is ranked only under an id that differs
+    by leading zeros or a `.0`: its score would always be 0.
     """
     judged = {id_: query for query, grades in judgments.items() for id_ in grades}
     ranked = {hit: query for query, hits in rankings.items() for hit in hits}
@@ -145,9 +145,9 @@ def score_rankings(
 
 
 def check_depth(path: Path, rankings: Rankings, documents: int, names: Sequence[str]) -> None:
-    """Raise AssayError where rankings end before a measure has seen what it looks at.
+    """Raise AssayError if rankings were cut above the rank that a measure looks at.
 
-    They were cut where most are as long as the longest, and that has not all `documents`.
+    They were cut if most are as long as the longest, and it has fewer hits than `documents`.
     """
     lengths = [len(hits) for hits in rankings.values()]
     longest, deepest = max(lengths), find_deepest(names)
@@ -160,7 +160,7 @@ def check_depth(path: Path, rankings: Rankings, documents: int, names: Sequence[
 
 
 def _lay_out(ranked: Rankings, judgments: Judgments) -> Grid:
-    """Return rankings side by side, where each document counts for itself."""
+    """Return rankings as a grid with a row for each query; each document is its own gold item."""
     lengths = np.array([len(hits) for hits in ranked.values()], dtype=np.int64)
     judged = np.zeros((len(lengths), lengths.max(initial=0)), dtype=bool)
     found, gold = [], []

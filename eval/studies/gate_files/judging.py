@@ -1,4 +1,4 @@
-"""The verdict on a file of rankings beside another, by the same judgments."""
+"""The verdict on a file of rankings compared with another, by the same judgments."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -47,10 +47,19 @@ class Loser(NamedTuple):
 
 @dataclass(frozen=True)
 class FilesVerdict:
-    """The verdict on the rankings of `run` beside those of `baseline`, by the judgments of `qrels`.
+    """The verdict on the rankings of `run` against those of `baseline`, by one set of judgments.
 
-    `losers` are the queries that lost most by the first gated measure, `notes` lines on what is odd
-    in the files. `claims` are what the queries can be a verdict on.
+    Attributes:
+        run: The file that is judged.
+        baseline: The file it is compared with.
+        qrels: The file of the judgments.
+        queries: The number of judged queries.
+        false_alarms: The level that a p-value must reach for a regression.
+        measures: The verdict on each gated measure.
+        losers: The queries that lost most by the first gated measure.
+        claims: The claims that the queries can support.
+        notes: Lines on irregularities in the files.
+
     """
 
     run: Path
@@ -65,21 +74,21 @@ class FilesVerdict:
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest of all measures: regression, warning, cannot tell, pass."""
+        """The most serious verdict of all measures: regression, warning, cannot tell, pass."""
         found = {item.verdict for item in self.measures}
         return next((verdict for verdict in GRAVE if verdict in found), "pass")
 
     @property
     def unnoticed(self) -> float:
-        """The largest share of a gated mean that the queries are too few to miss; 0 if none is."""
+        """The largest share of a gated mean whose loss could go unnoticed; see `find_unnoticed`."""
         return find_unnoticed(self.measures)
 
     def fails(self, strict: bool) -> bool:
-        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
+        """Return True if CI has to fail: on a regression; if `strict`, on all but a pass."""
         return self.verdict == "regression" or (strict and self.verdict != "pass")
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the verdict as JSON values."""
         return {
             "verdict": self.verdict,
             "run": str(self.run),
@@ -110,19 +119,19 @@ def judge_files(
 
     Args:
         run: A TREC run of one system, or JSON Lines of ids, packed or not.
-        baseline: The rankings it is held against, in either form.
-        qrels: Judgments, as `read_judgments` takes them; the queries are those judged in it.
-        settings: The gated measures and what a drop must reach.
-        missing: Whether a judged query without a ranking is refused, or scores 0.
-        ties: What decides where the scores of a TREC run are equal.
-        documents: How many documents the collection has; by default those that the files name.
-        foreseeing: Whether to compute the smallest drops that would be found, which takes seconds.
+        baseline: The rankings it is compared with, in either form.
+        qrels: Judgments, in a format of `read_judgments`; the queries are those judged in it.
+        settings: The gated measures, their minimum effects and the level of the test.
+        missing: "fail" refuses a judged query without a ranking; "zero" gives it the score 0.
+        ties: The rule that orders hits with equal scores in a TREC run.
+        documents: The number of documents in the collection; by default of those the files name.
+        foreseeing: If True, compute the smallest drops that would be found, which takes seconds.
 
     Returns:
-        The verdict, which is that of `assay gate` on the same rankings imported.
+        The verdict, equal to that of `assay gate` on the same rankings imported.
 
     Raises:
-        AssayError: A file cannot be read, or a measure needs more than files tell.
+        AssayError: A file cannot be read, or a measure needs more than the files contain.
 
     """
     judgments = read_judgments(qrels)
@@ -166,9 +175,9 @@ def _round(scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
 
 
 def _find_claims(judgments: Judgments, documents: int) -> Claims:
-    """Return what the queries are a verdict on: those that share their main document are a group.
+    """Return the claims that the queries support; queries with the same main document are a group.
 
-    Which document that is follows from grades and ids alone, where a collection knows lengths too.
+    The main document follows from grades and ids alone; in a collection, from lengths too.
     """
     gold = {
         query: [GoldItem(query, id_, id_, 0, 0, grade) for id_, grade in grades.items()]
@@ -183,7 +192,7 @@ def _list_losers(
     before: Mapping[str, Mapping[str, float]],
     after: Mapping[str, Mapping[str, float]],
 ) -> list[Loser]:
-    """Return the queries that score lower than before, the largest loss first."""
+    """Return the queries that score lower than before, largest loss first."""
     found = [
         Loser(query, measure, before[query][measure], now[measure])
         for query, now in after.items()

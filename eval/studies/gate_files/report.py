@@ -1,4 +1,4 @@
-"""What the gate says of two files: the verdict, the figures it rests on, and who lost."""
+"""The gate's report on two files: the verdict, its figures, and the queries that lost most."""
 
 from assay.eval.report.blocks import Column, Plot, Report, Table
 from assay.eval.report.formats import count

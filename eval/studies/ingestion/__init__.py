@@ -1,1 +1,1 @@
-"""Ingestion: what becomes of documents before a query is asked."""
+"""Ingestion: the preparation of documents before a query is asked."""

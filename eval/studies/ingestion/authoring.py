@@ -1,4 +1,4 @@
-"""A judged collection of somebody's own files, which are converted first."""
+"""A judged collection made from a user's own files, which are converted first."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +26,9 @@ def author_folder(
 ) -> tuple[AuthoredCollection, FolderContents]:
     """Make a collection of the documents below `folder` and of the file `questions`.
 
-    Return it, and what was read, by `converter` or else by markitdown. The questions themselves
-    are no document. For `output` and errors see `assay.eval.collections.authoring.author`.
+    Return it, and the contents of the folder, read by `converter` or else by markitdown. The file
+    of the questions is not a document. For `output` and errors see
+    `assay.eval.collections.authoring.author`.
     """
     read = read_folder(folder, make_resources(), converter or MARKITDOWN)
     asked = questions.resolve() if questions else None

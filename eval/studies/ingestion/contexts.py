@@ -1,4 +1,4 @@
-"""Contexts of a collection's chunks by a language model: what is asked, and what came of it."""
+"""Contexts of a collection's chunks by a language model: the job and its result."""
 
 import os
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class ContextsOptions(AskedModelOptions):
 
 @dataclass(frozen=True)
 class ContextJob:
-    """What is asked: a collection's chunks in order, the model, and what is known already."""
+    """The job of writing contexts: a collection's chunks in order, the plan, and the model."""
 
     reference: str
     card: Card
@@ -75,7 +75,7 @@ class ContextJob:
 
     @cached_property
     def pending(self) -> int:
-        """The number of chunks that are to be asked about."""
+        """The number of chunks to ask about."""
         keys = {request.key for request in self.plan.requests}
         return sum(key in keys for key in self.plan.keys.values())
 
@@ -86,12 +86,12 @@ class ContextJob:
 
     @cached_property
     def asking(self) -> LlmJob[str, tuple[KeptAnswer, int]]:
-        """The job of asking for all contexts that are not known, by their keys."""
+        """The job that asks for all contexts that are not known, by key."""
         return make_asking(self.plan, self.session)
 
     @property
     def subject(self) -> list[str]:
-        """What is asked about, in a few words each."""
+        """The subject of the job, as a list of short phrases."""
         plan = self.plan
         told = [
             f"{self.card.name}: {len(plan.keys)} chunks",
@@ -108,7 +108,7 @@ class ContextJob:
         return told
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is asked as JSON values."""
+        """Return the request as JSON values."""
         session = self.session
         return {
             "collection": self.card.name,
@@ -126,9 +126,15 @@ class ContextJob:
 
 @dataclass(frozen=True)
 class ContextResult:
-    """What is known of all chunks, by key, and the file of the contexts.
+    """The contexts of all chunks.
 
-    `narrowed` counts the prompts that did not fit and were sent with less of the document.
+    Attributes:
+        job: The job that asked for them.
+        known: The answers by key.
+        narrowed: The number of times that a prompt did not fit and was sent with less of the
+            document.
+        path: The file of the contexts.
+
     """
 
     job: ContextJob
@@ -138,7 +144,7 @@ class ContextResult:
 
     @cached_property
     def done(self) -> dict[str, KeptAnswer]:
-        """What is known, by chunk."""
+        """The answers by chunk."""
         return {chunk: self.known[key] for chunk, key in self.job.plan.keys.items()}
 
     @cached_property
@@ -148,7 +154,7 @@ class ContextResult:
 
     @cached_property
     def without(self) -> dict[str, str]:
-        """Why there is none, by chunk that was asked about and has no context."""
+        """The reason for each chunk that was asked about and has no context, by chunk."""
         return {
             chunk: f"refused: {known.note}" if known.ending == "refusal" else "empty answer"
             for chunk, known in self.done.items()
@@ -157,12 +163,12 @@ class ContextResult:
 
     @property
     def cut(self) -> int:
-        """The number of contexts that end where max_tokens did."""
+        """The number of contexts that were cut off at max_tokens."""
         return sum(known.ending == "length" for known in self.done.values())
 
     @property
     def before_use(self) -> str:
-        """What has to be done before a run reads the contexts; "" for nothing."""
+        """The step that is necessary before a run can read the contexts; "" for none."""
         job, card = self.job, self.job.card
         if not is_read_from(card, self.path):
             where = card.path or "dataset.yaml"
@@ -172,12 +178,12 @@ class ContextResult:
 
     @property
     def use(self) -> str:
-        """The call that runs the pipeline with the contexts."""
+        """The command that runs the pipeline with the contexts."""
         job = self.job
         return f"run {job.config} dataset={job.reference} documents.context.source=collection"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return self.job.as_json() | {
             "contexts": len(self.texts),
             "cut": self.cut,
@@ -192,7 +198,7 @@ class ContextResult:
 def prepare_job(
     collection: str, config: str, session: LlmSession, window: int | None = None
 ) -> ContextJob:
-    """Cut the collection as `config` says, and find out what is known of its chunks.
+    """Cut the collection by `config`, and look up the contexts of its chunks that are known.
 
     `window` is the longest prompt in tokens, by default the model's.
     """
@@ -221,9 +227,9 @@ def make_session(asked: ModelOptions, resources: Resources, *, dry_run: bool = F
 def make_asking(
     plan: plans.ContextPlan, session: LlmSession
 ) -> LlmJob[str, tuple[KeptAnswer, int]]:
-    """Return the job of asking all that `plan` does not know yet, by key.
+    """Return the job that asks for all contexts that `plan` does not have yet, by key.
 
-    A result is an answer, and how many times its prompt had to be made shorter.
+    A result is an answer, and the number of times that its prompt had to be shortened.
     """
     shared = plan.shared
     tasks = {
@@ -231,14 +237,14 @@ def make_asking(
         for request in plan.requests
     }
     groups = {request.key: request.group for request in plan.requests}
-    # The keys hold who is asked: an interrupted run has the same.
+    # The keys include the model, so that an interrupted run has the same ones.
     return LlmJob(session, tasks, "contexts", [sorted(set(plan.keys.values()))], groups)
 
 
 def _situate(
     request: plans.ContextRequest, model: str, ask: Ask, *, shared: bool
 ) -> tuple[KeptAnswer, int]:
-    """Return the context of a chunk, and how many times its prompt had to be made shorter."""
+    """Return the context of a chunk, and the number of times its prompt had to be shortened."""
     times = 0
     while True:
         try:
@@ -252,9 +258,9 @@ def _situate(
 
 
 def write_all(job: ContextJob, path: Path, *, replace: bool) -> ContextResult:
-    """Ask what is not known and write all contexts, at once or not at all.
+    """Ask for the contexts that are not known, and write all contexts, or none on failure.
 
-    Another file there is replaced only with `replace`. What was answered is kept where it stops.
+    A different file at `path` is replaced only with `replace`. Answers are kept if the job stops.
     Raises AssayError.
     """
     found = job.asking.run()
@@ -269,9 +275,9 @@ def write_all(job: ContextJob, path: Path, *, replace: bool) -> ContextResult:
 
 
 def choose_place(job: ContextJob, output: Path | None) -> Path:
-    """Return where contexts go: to `output`, else where the data lies.
+    """Return the file for the contexts: `output`, else one in the folder of the data.
 
-    Raises AssayError where they cannot be written, before anything is paid for.
+    Raises AssayError if it cannot be written, before anything is paid for.
     """
     path = output or find_place(job.card)
     if output is None and path.exists() and job.plan.requests:
@@ -282,14 +288,14 @@ def choose_place(job: ContextJob, output: Path | None) -> Path:
 
 
 def name_in_card(card: Card, path: Path) -> str:
-    """Return what names `path` in a card: from the folder of its data, or absolute outside it."""
+    """Return `path` as a card names it: relative to the folder of its data, else absolute."""
     folder = find_data(card).resolve()
     inside = path.resolve().is_relative_to(folder)
     return os.path.relpath(path.resolve(), folder) if inside else str(path.resolve())
 
 
 def preview(asked: ContextsOptions, lab: Lab) -> Preview | None:
-    """Say what contexts should cost."""
+    """Return the expected cost of contexts; None unless a dry run is asked for."""
     if not asked.dry_run:
         return None
     job = _prepare(asked, lab)
@@ -314,7 +320,7 @@ def _prepare(asked: ContextsOptions, lab: Lab) -> ContextJob:
 
 
 def report(found: ContextResult) -> Report:
-    """Return the report of contexts: how many there are, and why the others are not."""
+    """Return the report of contexts: their number, and the reasons for those that are missing."""
     chunks = len(found.job.plan.keys)
     cut = f", {found.cut} cut off at max_tokens" if found.cut else ""
     narrowed = f"{found.narrowed} prompts did not fit and were sent with less of the text"
@@ -345,7 +351,7 @@ def report(found: ContextResult) -> Report:
 
 
 def write(found: ContextResult, *_: object) -> Written:
-    """Return the file of the contexts, and what reads them."""
+    """Return the file of the contexts, and the command that uses them."""
     return Written({"file": found.path}, [found.path], next=[found.use])
 
 

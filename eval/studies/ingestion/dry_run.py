@@ -1,4 +1,4 @@
-"""What a run would ask of services and what that should cost, found out without asking them."""
+"""The expected requests of a run to services, and their cost, without making any."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from assay.retrievers.stages.rerank import RerankSettings
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one part is expected to be billed; `usd` is None where no price is known."""
+    """The expected charge of one part; `usd` is None if no price is known."""
 
     part: str
     what: str
@@ -41,8 +41,8 @@ class Item:
 class DryRun:
     """A run's expected charges, with tokens at the usual number of bytes each.
 
-    `searches` are the queries that are searched in all, to be judged and to be timed; of these
-    nothing is taken to be kept from before.
+    `searches` is the number of searches in all, to be judged and to be timed. Their results are
+    assumed not to be in the cache.
     """
 
     config: str
@@ -53,12 +53,12 @@ class DryRun:
 
     @property
     def usd(self) -> float | None:
-        """The sum; None where some price is not known."""
+        """The sum; None if some price is not known."""
         found = [item.usd for item in self.items]
         return None if None in found else sum(value for value in found if value is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the estimate as JSON values."""
         items = [
             {
                 "part": item.part,
@@ -80,9 +80,9 @@ class DryRun:
 
 
 def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
-    """Return what a run by `settings` should be billed. Documents are cut; no service is asked.
+    """Return the expected charges of a run. Documents are cut; no service is called.
 
-    Raises AssayError where the retriever is no pipeline.
+    Raises AssayError if the retriever is not a pipeline.
     """
     pipeline = settings.retriever
     if not isinstance(pipeline, PipelineSettings):
@@ -108,7 +108,7 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
 def _list_writings(
     pipeline: PipelineSettings, queries: Sequence[str], searches: int, resources: Resources
 ) -> Iterator[Item]:
-    """Yield what each language model that writes about queries is asked."""
+    """Yield the charge of each query step whose language model is charged for."""
     for step in pipeline.query:
         if isinstance(step, WritingSettings) and (prices := step.open(resources).prices) != FREE:
             asked = sum(map(step.expect, queries), Usage())
@@ -123,8 +123,8 @@ def _list_encodings(
     searches: int,
     resources: Resources,
 ) -> Iterator[Item]:
-    """Yield what each encoder that is charged for embeds in each place: the chunks, or the terms
-    that expand queries, and the queries.
+    """Yield the charges of each encoder in each part: for the chunks, or the terms that expand
+    queries, and for the queries.
     """
     seen: set[tuple[str, str]] = set()
     for part, settings, encoder in _find_encoders(pipeline, resources):
@@ -145,7 +145,7 @@ def _list_encodings(
 
 
 def _expect(encoder: CachingEncoder, query: str, part: Any, pipeline: PipelineSettings) -> Usage:
-    """Return what an encoder counts for a query, with all that query steps add to it for a leg."""
+    """Return an encoder's usage for a query, with the texts that query steps add for a leg."""
     asked = encoder.expect_query(query)
     if not isinstance(part, LegSettings):
         return asked
@@ -179,7 +179,7 @@ def _list_rerankings(
     searches: int,
     resources: Resources,
 ) -> Iterator[Item]:
-    """Yield each reranker that is charged for, at its full depth, over chunks spread evenly."""
+    """Yield the charge of each charged reranker, at full depth, for evenly spaced chunks."""
     for stage in pipeline.stages:
         if not isinstance(stage, RerankSettings) or not texts or not queries:
             continue

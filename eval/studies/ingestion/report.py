@@ -1,4 +1,4 @@
-"""What an ingestion says: whether anything was lost, what chunks came of it, how long it took."""
+"""The report of an ingestion: lost text, the resulting chunks, and the time it took."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from assay.eval.studies.ingestion.summary import (
     Ingestion,
 )
 
-NAMED = 5  # documents that are named of each sort
+NAMED = 5  # documents of each kind that are named
 STAGES = (
     "Seconds are those of the work itself, also where its result came from the cache; of files "
     "converted side by side they are added up. p50 and p95 are seconds a document, of those for "
@@ -48,7 +48,7 @@ def report(made: Ingestion) -> Report:
 
 
 def key_facts(made: Ingestion) -> tuple[str, ...]:
-    """Return what was taken in, in a few words each."""
+    """Return the numbers of documents, pages, chunks and files, as short phrases."""
     formats = Counter(item.format or "no suffix" for item in made.documents if item.bytes)
     facts = [
         count(len(made.documents), "document"),
@@ -63,8 +63,8 @@ def key_facts(made: Ingestion) -> tuple[str, ...]:
 
 
 def warnings(made: Ingestion) -> tuple[str, ...]:
-    """Return what must not be: chunks that are too large or do not give their document back, and
-    what looks like frontmatter and is text.
+    """Return the faults: chunks that are too large, documents that cannot be rebuilt from their
+    chunks, equal chunk ids, and text that looks like frontmatter.
     """
     found = []
     if made.failures:
@@ -79,7 +79,7 @@ def warnings(made: Ingestion) -> tuple[str, ...]:
 
 
 def _conclude(made: Ingestion) -> str:
-    """Return in a sentence whether the chunks are what they must be."""
+    """Return a sentence that the chunks are correct, or on their faults."""
     checked = sum(item.intact is not None for item in made.documents)
     if made.failures or made.count("oversize") or made.collisions:
         wrong = [
@@ -140,7 +140,7 @@ def tokens(made: Ingestion) -> Pairs:
 
 
 def checks(made: Ingestion) -> Pairs:
-    """Return what was checked and how often it failed."""
+    """Return the checks, and the number of times that each failed."""
     checked = sum(item.intact is not None for item in made.documents)
     limit = "" if made.limit is None else f" (over {made.limit:,} tokens)"
     pairs = [
@@ -159,7 +159,7 @@ def checks(made: Ingestion) -> Pairs:
 
 
 def structure(made: Ingestion) -> Pairs:
-    """Return what was found in the texts, and what the combiner decided."""
+    """Return the structure found in the texts, and the decisions of the combiner."""
     if made.config.get("documents", {}).get("references", True):
         references = f"{made.count('references'):,}, of which {made.count('resolved'):,} resolved"
     else:
@@ -178,7 +178,7 @@ def structure(made: Ingestion) -> Pairs:
 
 
 def times(made: Ingestion) -> Pairs:
-    """Return how long it took, and of how much that is the time."""
+    """Return the times, and the amount of work that they are for."""
     work = f"{made.fresh:,} of {count(len(made.documents), 'document')}"
     vectors = count(made.count("embedded"), "vector")
     pairs = [("Done anew", f"{work}, {vectors}; cache hit rate {made.cache_hit_rate:.0%}")]
@@ -210,7 +210,7 @@ def _show_stages(made: Ingestion) -> Table:
 
 
 def _show_documents(made: Ingestion) -> Iterator[Table]:
-    """Yield what became of each document, and what was found in it: the slowest first."""
+    """Yield tables of the chunks and of the structure of each document, slowest first."""
     slowest = sorted(made.documents, key=lambda item: (-sum(item.seconds.values()), item.id))
     name = Column("document", "Document", value=lambda item: item.id)
     sizes = [
@@ -268,7 +268,7 @@ def _is_odd(item: DocumentFacts) -> bool:
 
 
 def _show_skipped(made: Ingestion) -> Iterator[Table]:
-    """Yield the files that gave no document: those that should have, then other formats."""
+    """Yield a table of skipped files: first broken and blank ones, then other formats."""
     if made.skipped:
         columns = [Column("path", "File"), Column("reason", "Reason")]
         rows = sorted(made.skipped, key=lambda item: item.kind == "other")

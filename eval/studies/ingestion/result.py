@@ -1,4 +1,4 @@
-"""What the Python API returns for an ingestion."""
+"""The result of an ingestion in the Python API."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class IngestionResult(StudyResult[Ingestion]):
-    """What a pipeline made of documents; `found` is all of it as objects."""
+    """The result of an ingestion: its tables and figures; `found` has it as objects."""
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -20,14 +20,18 @@ class IngestionResult(StudyResult[Ingestion]):
 
     @cached_property
     def documents(self) -> "DataFrame":
-        """By document, the slowest first: its `chunks` and their `tokens` together, and its counts.
+        """A row for each document, slowest first, with the counts of its chunks.
 
-        `oversize` chunks exceed the chunker's maximum, `unread` ones the encoder does not read to
-        the end, `combined` ones hold text of several sections, `split` ones part of one,
-        `on_target` ones 800 to 1,500 tokens. `least`, `average` and `largest` are tokens of a
-        chunk. `resolved` references point at something there is. `embedded` vectors were not in the
-        cache. `unsearched` words of frontmatter are in no searched chunk. `note` says what is
-        unusual, and why what looks like frontmatter is text.
+        * `chunks`: the number of chunks; `tokens`: their tokens together;
+        * `oversize`: chunks over the chunker's maximum;
+        * `unread`: chunks that the encoder does not read to the end;
+        * `combined`: chunks with text of several sections; `split`: chunks with part of a section;
+        * `on_target`: chunks of 800 to 1,500 tokens;
+        * `least`, `average`, `largest`: the tokens of a chunk;
+        * `references`: the references in the text; `resolved`: those whose target exists;
+        * `embedded`: vectors that were not in the cache;
+        * `unsearched`: words of frontmatter that are in no searched chunk;
+        * `note`: remarks, such as the reason why text that looks like frontmatter is text.
         """
         tables = self.tables
         return tables["documents"].join(tables["found"])

@@ -1,4 +1,4 @@
-"""Opening what is to be ingested, and joining what each side knows of it."""
+"""The run of an ingestion: opens the documents, and joins the facts on files and on chunks."""
 
 import tempfile
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def run_ingestion(
 ) -> Ingestion:
     """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
-    `rerun` finds nothing in the cache but models.
+    With `rerun` nothing but models is taken from the cache.
     """
     with forgetful(resources) if rerun else nullcontext(resources) as used:
         source = open_source(reference, used, settings.documents.converter)
@@ -55,7 +55,7 @@ def run_ingestion(
 
 @contextmanager
 def forgetful(resources: Resources) -> Iterator[Resources]:
-    """Yield a resources whose cache knows nothing but models and is removed in the end."""
+    """Yield resources with a temporary cache that holds nothing but models."""
     with tempfile.TemporaryDirectory(prefix="assay-ingest-") as folder:
         models = resources.cache.root / "models"
         models.mkdir(exist_ok=True)

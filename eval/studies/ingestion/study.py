@@ -1,4 +1,4 @@
-"""What a pipeline makes of documents before the first query."""
+"""`assay ingest`: the preparation of documents by a pipeline, before the first query."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -37,14 +37,14 @@ def find(asked: IngestionOptions, lab: Lab) -> Ingestion:
 
 
 def describe(found: Ingestion) -> dict[str, Any]:
-    """Return the figures, and what was skipped."""
+    """Return the figures and the skipped files as JSON values."""
     named = {"ingestion": found.id, "source": found.source, "pipeline": found.pipeline}
     skipped = [asdict(item) for item in found.skipped]
     return {**named, **found.figures(), "skipped_files": skipped, "notes": found.notes}
 
 
 def list_metrics(made: Ingestion) -> dict[str, float]:
-    """Return the figures of an ingestion by their names in MLflow, those that are not known out."""
+    """Return the known figures of an ingestion, by their names in MLflow."""
     found = {}
     for key, value in made.figures().items():
         for name, item in value.items() if isinstance(value, dict) else [("", value)]:

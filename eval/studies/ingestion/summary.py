@@ -1,4 +1,4 @@
-"""The facts of an ingestion, and the figures that follow from them."""
+"""The facts of an ingestion, and the figures computed from them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,17 +17,21 @@ ON_TARGET = (800, 1500)
 
 
 def count_on_target(sizes: Iterable[int]) -> int:
-    """Return how many of `sizes` are 800 to 1,500 tokens."""
+    """Return the number of `sizes` from 800 to 1,500 tokens."""
     low, high = ON_TARGET
     return sum(low <= size <= high for size in sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts(DocumentReport):
-    """What became of one document, and what its file was.
+    """The facts on one document and its file. `seconds` includes the stage convert.
 
-    `bytes` is the size of its file, 0 where it came with a collection; `encoding` what its text
-    was in, "" where it was converted. `seconds` has the stage convert too.
+    Attributes:
+        format: The suffix of its file, in capitals.
+        bytes: The size of its file; 0 if it came with a collection.
+        encoding: The encoding of its text; "" if it was converted.
+        words: The number of words in its text.
+
     """
 
     format: str
@@ -42,7 +46,7 @@ class DocumentFacts(DocumentReport):
 
     @property
     def on_target(self) -> int:
-        """How many chunks have 800 to 1,500 tokens."""
+        """The number of chunks of 800 to 1,500 tokens."""
         return count_on_target(self.tokens)
 
     @property
@@ -57,13 +61,13 @@ class DocumentFacts(DocumentReport):
 
     @property
     def converted(self) -> bool:
-        """Whether its text is not that of its file."""
+        """True if its text was converted from its file."""
         return bool(self.bytes) and not self.encoding
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that gave no document, and why: `kind` is broken, blank or other (formats)."""
+    """A file without a document, and the reason; `kind` is broken, blank or other (format)."""
 
     path: str
     reason: str
@@ -72,7 +76,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class StageTime:
-    """Seconds of one stage: of the whole, and p50 and p95 over the `n` documents it worked on."""
+    """Seconds of one stage: in all, and p50 and p95 over the `n` documents it worked on."""
 
     name: str
     seconds: float
@@ -84,7 +88,7 @@ class StageTime:
 
 @dataclass(frozen=True)
 class Ingestion(IngestReport):
-    """One ingestion: what became of the documents, of which source, by what and where."""
+    """One ingestion: the facts on the documents, their source, the pipeline and the machine."""
 
     documents: Sequence[DocumentFacts]
     id: str
@@ -112,33 +116,34 @@ class Ingestion(IngestReport):
 
     @property
     def failures(self) -> list[str]:
-        """The ids of the documents that their chunks do not give back."""
+        """The ids of the documents that cannot be rebuilt from their chunks."""
         return [item.id for item in self.documents if item.intact is False]
 
     @property
     def notes(self) -> dict[str, str]:
-        """Why what looks like frontmatter is text, by the ids of documents."""
+        """The reason why text that looks like frontmatter is text, by document id."""
         return {item.id: item.note for item in self.documents if item.note}
 
     @property
     def fresh(self) -> int:
-        """The number of documents for which anything was done."""
+        """The number of documents that were processed, not taken from the cache."""
         return sum(bool(item.seconds) for item in self.documents)
 
     @property
     def cache_hit_rate(self) -> float:
-        """The share of the documents for which nothing was done; 0 without documents."""
+        """The share of the documents that were taken from the cache; 0 without documents."""
         return 1 - self.fresh / len(self.documents) if self.documents else 0.0
 
     @property
     def vocabulary(self) -> int | None:
-        """The number of terms that queries are expanded with; None where they are not."""
+        """The number of terms that queries are expanded with; None if they are not expanded."""
         steps = self.facts.get("query", ())
         return next((step["vocabulary"] for step in steps if "vocabulary" in step), None)
 
     def part_rows(self) -> list[tuple[str, int, int, int, int]]:
-        """Return by range of tokens: its label, the parts in it, their tokens, chunks, and how many
-        of these are on target. Parts lie between headings that no chunk crosses; empty without.
+        """Return a row for each range of tokens: label, parts, tokens, chunks, chunks on target.
+
+        Parts lie between headings that no chunk crosses. The list is empty without parts.
         """
         parts = [sizes for item in self.documents for sizes in item.parts if sizes]
         rows = []
@@ -151,7 +156,7 @@ class Ingestion(IngestReport):
 
     @property
     def complete(self) -> bool:
-        """Whether all was done anew, so that the times are those of all documents."""
+        """True if nothing came from the cache, so that the times are those of all documents."""
         return not self.cached and all(map(self._went_through, self.documents))
 
     @property
@@ -161,13 +166,13 @@ class Ingestion(IngestReport):
 
     @property
     def per_document(self) -> StageTime:
-        """The time of a document in all stages that take documents singly."""
+        """The time of a document in all stages that process documents one by one."""
         done = [item for item in self.documents if item.seconds and self._went_through(item)]
         times = [sum(item.seconds.values()) for item in done]
         return _stage_time("a document", sum(times), times, cached=False)
 
     def seconds_per_100_pages(self, embedding: bool = True) -> float | None:
-        """Return the wall time without contexts by size; None where part came from the cache."""
+        """Return the wall time per 100 pages without contexts; None if part came from the cache."""
         if not self.complete or not self.words:
             return None
         left_out = {"context"} if embedding else {"context", "embed"}
@@ -185,12 +190,12 @@ class Ingestion(IngestReport):
 
     @property
     def on_target(self) -> float | None:
-        """The share of the chunks of long documents that have 800 to 1,500 tokens; None without."""
+        """The share of the chunks of long documents of 800 to 1,500 tokens; None without chunks."""
         chunks = sum(len(item.tokens) for item in self.long_documents)
         return sum(item.on_target for item in self.long_documents) / chunks if chunks else None
 
     def decisions(self) -> dict[str, int]:
-        """Return how often the combiner decided what; empty for other chunkers."""
+        """Return the count of each decision of the combiner; empty for other chunkers."""
         total: Counter[str] = Counter()
         for item in self.documents:
             total.update(item.decisions)
@@ -264,7 +269,7 @@ class Ingestion(IngestReport):
         )
 
     def _went_through(self, item: DocumentFacts) -> bool:
-        """Say whether no stage took what it made of the document from the cache."""
+        """Return True if no stage took its result for the document from the cache."""
         stages = {
             "convert": item.converted,
             "chunk": item.intact is not None,

@@ -1,4 +1,4 @@
-"""What a comparison says beside its figures: queries that moved, misses, and what differs."""
+"""The details of a comparison: queries that moved, misses, and differences between the runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,7 +13,7 @@ Cells = Callable[[Contrast], str]
 
 
 def list_details(view: ComparisonView) -> list[Block]:
-    """Return the blocks of all pairs with the base, what differs, and how it was compared."""
+    """Return blocks on all pairs with the base, what differs between runs, and the method."""
     pairs = [block for pair in view.pairs for block in _list_pair(pair, view.labels[0])]
     return [
         *pairs,
@@ -23,7 +23,7 @@ def list_details(view: ComparisonView) -> list[Block]:
 
 
 def tabulate_contrasts(view: ComparisonView) -> dict[str, Table]:
-    """Return by key the tables of what each run was made of; those without a row are left out."""
+    """Return the tables of the runs' provenance, by key; those without a row are left out."""
     parts = (
         ("index", "Index", view.index),
         ("configs", "Config, where it differs", view.configs),
@@ -69,7 +69,7 @@ def _tabulate_movers(key: str, title: str, movers: Sequence[Mover], base: str, o
 
 
 def _tabulate_flow(flow: Flow, base: str, other: str) -> Table:
-    """Return a row a status in the base, with a column a status in the other."""
+    """Return a table with a row for each status in the base, a column for each in the other."""
     columns = [
         Column("status", f"in {base}", value=lambda row: row.status.status),
         *(

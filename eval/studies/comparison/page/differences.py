@@ -1,4 +1,4 @@
-"""Differences as a page shows them: in words, in a row of a table, and as a whisker."""
+"""Differences on a page: in words, in a row of a table, and as a whisker."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assay.eval.studies.comparison.differences import FORETOLD, SCATTER, Differe
 from assay.eval.studies.comparison.pair import Pair
 
 STYLES = ("studies/comparison/templates/comparison.css",)
-# How a verdict looks; the names are classes of the style sheet.
+# The class of the style sheet for each verdict.
 TONES = {
     "better": "better",
     "worse": "worse",
@@ -30,9 +30,10 @@ ALSO = {
 
 @dataclass(frozen=True)
 class DifferenceRow:
-    """A difference. `band` is from minus to plus the smallest that is shown, on the same axis.
+    """A row for a difference.
 
-    Both plots are None for a measure that is no share of 1.
+    `whisker` is its interval; `band` is from minus to plus the smallest detectable difference, on
+    the same axis. Both are None for a measure that is not a share of 1.
     """
 
     name: str
@@ -96,7 +97,7 @@ def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
 
 
 def elaborate(pair: Pair) -> str:
-    """Return in sentences what single queries, the other measures and the clock say."""
+    """Return sentences on single queries, the other measures and latency."""
     item = pair.headline
     sentences = [f"{item.wins:,} of {item.n:,} queries gain, {item.losses:,} lose."]
     for verdict, words in ALSO.items():
@@ -117,7 +118,7 @@ def elaborate(pair: Pair) -> str:
 
 
 def foresee(pair: Pair, compared: Comparison) -> str:
-    """Return what the collection can show of the headline measure; "" where that is unknown."""
+    """Return a sentence on the detectable difference of the headline; "" if it is unknown."""
     item = pair.headline
     if item.detectable is None:
         return ""
@@ -150,6 +151,6 @@ def _tick(value: float) -> str:
 
 
 def _is_share(item: Difference) -> bool:
-    """Say whether a measure is one on 0 to 1, by its means and its interval."""
+    """Return True if a measure is on the scale from 0 to 1, by its means and its interval."""
     means = 0 <= item.base <= 1 and 0 <= item.other <= 1
     return means and item.difference.low >= -1 and item.difference.high <= 1

@@ -1,6 +1,6 @@
-"""What the page tells of single queries in the base and in the others, as JSON values.
+"""Single queries in the base and in the other runs, as JSON values for the page.
 
-Texts are stored once: those of gold with the query, those of passages for the whole page.
+Texts are stored once: those of gold items with the query, those of passages for the whole page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ from assay.retrievers.base import Chunk
 MOST_GRID = 10_000  # queries with a row in the grid of first hits
 WORTH = ("right", "wrong", "not judged", "nothing found")  # as the page's script numbers them
 Span = tuple[str, int, int]
-MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes
+MOST_ANSWERS = 3000  # rankings in all drill-downs of a page: about ten megabytes
 
 
 def collect(compared: Comparison) -> dict[str, Any]:
     """Return queries with their scores, and passages.
 
-    All queries have a drill-down, or those whose headline measure changes most: a thousand, fewer
-    of many runs. `first` is the first hit of each run, its worth and its place among `firsts`.
+    The queries whose headline measure changes most have a drill-down: up to a thousand, fewer with
+    many runs. `first` has, for each run's first hit, its state and its place in `firsts`.
     """
     runs = compared.runs
     changed = _most_changed(compared)
@@ -104,7 +104,7 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
 
 
 def _statuses(compared: Comparison, query: str) -> dict[str, list[dict[str, str]]]:
-    """Return by gold item its status in each run."""
+    """Return the status of each gold item in each run, by the id of the item."""
     found: dict[str, list[dict[str, str]]] = {}
     for summary in compared.summaries:
         for item in summary.attribution.items[query]:
@@ -114,7 +114,7 @@ def _statuses(compared: Comparison, query: str) -> dict[str, list[dict[str, str]
 
 
 def _rank_spans(run: StoredRun, query: str) -> Mapping[Span, int]:
-    """Return the rank of every hit by the text it spans: pipelines may name it differently."""
+    """Return the rank of every hit by the span of its text, as pipelines use different ids."""
     hits = run.rankings[query].hits
     return {_span(hit.chunk): rank for rank, hit in reversed(list(enumerate(hits, start=1)))}
 

@@ -1,4 +1,4 @@
-"""Miss analysis of two runs: at which step each gold item was lost in the base and in the other."""
+"""Miss analysis of two runs: the step at which each lost each gold item."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Flow:
     lost: int
 
     def tell(self, base: str, other: str) -> str:
-        """Return in a sentence how many gold items were won and lost."""
+        """Return a sentence with the numbers of gold items won and lost."""
         return (
             f"Of {count(self.items, 'correct passage')}, {other} finds {self.gained:,} in its "
             f"first {self.k} that {base} does not, and misses {self.lost:,} that {base} finds."
@@ -92,7 +92,7 @@ def make_flow(base: Attribution, other: Attribution) -> Flow:
 def list_movers(
     base: Attribution, other: Attribution, queries: Sequence[str]
 ) -> dict[str, list[int]]:
-    """Return by the key of a cell the places among `queries` of those that have such items."""
+    """Return the places in `queries` of those with items in a cell, by the key of the cell."""
     found: dict[str, list[int]] = {}
     for i, query in enumerate(queries):
         for old, new in dict.fromkeys(_moves(base, other, query)):

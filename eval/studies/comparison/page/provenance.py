@@ -1,4 +1,4 @@
-"""How the runs of a comparison differ: in config, in models, in index, in machine."""
+"""Differences in the provenance of the compared runs: config, models, index and machine."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
 from assay.eval.studies.comparison.comparison import Comparison
 
 LONGEST = 300  # characters of a value
-UNTOLD = {"name", "description"}  # what the page says elsewhere
+UNTOLD = {"name", "description"}  # shown elsewhere on the page
 ABSENT = "–"
 UNSET = {"null", "{}", "[]", ""}
 
@@ -29,12 +29,12 @@ class Contrast:
 
     @property
     def differs(self) -> bool:
-        """Whether the runs do not agree."""
+        """True if the values differ between runs."""
         return len(set(self.values)) > 1
 
 
 def describe_method(compared: Comparison) -> Pairs:
-    """Return how the figures of a comparison came about."""
+    """Return explanations of the methods behind the figures of a comparison."""
     return (
         (
             "Smallest detectable difference",
@@ -84,7 +84,7 @@ def describe_method(compared: Comparison) -> Pairs:
 
 
 def _describe_claim(compared: Comparison) -> str:
-    """Return what a verdict holds for, and how questions that share documents are tested."""
+    """Return the claim of a verdict, and the test of questions that share documents."""
     claims = compared.claims
     largest = Counter(claims.groups.values()).most_common(1)[0][1]
     effects = [pair.design_effect for pair in compared.pairs]
@@ -122,7 +122,7 @@ def contrast_configs(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
 
 
 def contrast_facts(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
-    """Return what differs of models, engines, code, machine and packages."""
+    """Return the differences in models, engines, code, machine and packages."""
     return (
         *_differing([run.manifest.facts for run in runs]),
         *_differing([dict(describe_environment(run.manifest.environment)) for run in runs]),
@@ -131,7 +131,7 @@ def contrast_facts(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
 
 
 def contrast_indexes(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
-    """Return what came of indexing in each run, and the seconds of each stage."""
+    """Return the figures of indexing in each run, and the seconds of each stage."""
     facts = [dict(index_facts(run.manifest.index)) for run in runs]
     seconds = [
         {
@@ -145,7 +145,7 @@ def contrast_indexes(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
 
 
 def describe_runs(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
-    """Return what identifies each run."""
+    """Return the id, date and description of each run."""
     return _contrast(
         [
             {
@@ -159,7 +159,7 @@ def describe_runs(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
 
 
 def _differing(values: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[Contrast, ...]:
-    """Return the keys that differ; a mapping that some run lacks is one key, not many."""
+    """Return the keys that differ; a mapping that a run lacks counts as one key."""
     found: list[Contrast] = []
     for key in dict.fromkeys(key for value in values for key in value):
         at_key = [value.get(key, ABSENT) for value in values]
@@ -171,7 +171,7 @@ def _differing(values: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[C
 
 
 def _text(value: Any) -> str:
-    """Return a value on one line; of a mapping, what is set in it."""
+    """Return a value on one line; for a mapping, the values that are set in it."""
     ((name, text), *others) = flatten({"": value})
     if not others and not name.strip("."):
         return shorten(text, LONGEST) or '""'
@@ -190,7 +190,7 @@ def _contrast(values: Sequence[Mapping[str, str]]) -> tuple[Contrast, ...]:
 
 
 def _families(compared: Comparison) -> str:
-    """Say which differences were tested together; nothing where none was."""
+    """Return sentences on the families of tests; "" if nothing was tested."""
     if not compared.tests:
         return ""
     headline = compared.pairs[0].headline.measure

@@ -1,4 +1,4 @@
-"""The runs of a comparison of all pairs in their order, as a page shows them."""
+"""The ranked runs of a comparison of all pairs, as rows of a page."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from assay.eval.studies.comparison.pair import Pair
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """By how much the run of a column is better than that of a row; empty for a run itself."""
+    """The difference of the run of a column from that of a row; empty for the same run."""
 
     difference: str = ""
     tone: str = ""
@@ -19,7 +19,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A run with its mean of the headline measure, and beside every other one.
+    """A row for a run: its mean of the headline measure, and its difference from every other run.
 
     `groups` are letters; runs that share one are not shown to differ.
     """
@@ -32,7 +32,7 @@ class RankedRun:
 
 
 def rank_runs(compared: Comparison) -> tuple[RankedRun, ...]:
-    """Return a row for each run, the best first, with its difference from each of all runs."""
+    """Return a row for each run, best first, with its difference from each run."""
     measure = compared.pairs[0].headline.measure
     cells = {}
     for (base, other), pair in zip(compared.names, compared.pairs, strict=True):
@@ -53,7 +53,7 @@ def rank_runs(compared: Comparison) -> tuple[RankedRun, ...]:
 
 
 def _cell(pair: Pair, base: str, other: str, sign: int) -> MatrixCell:
-    """Return a cell of the row of the base, with -1 of that of the other."""
+    """Return a cell for the row of the base, or with `sign` -1 for the row of the other run."""
     item = pair.headline
     ends = interval(item.interval, signed, " to ")
     mirrored = {"better": "worse", "worse": "better"} if sign < 0 else {}

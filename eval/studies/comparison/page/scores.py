@@ -1,4 +1,4 @@
-"""Scores of single queries in the base and in the others, as JSON values for the page's script."""
+"""Scores of single queries in the base and the other runs, as JSON values for the page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from assay.eval.statistics.significance import TIE
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.pair import Pair
 
-# The distances within which two points share a dot: the smallest that leaves few enough dots.
+# Distances within which two points share a dot; the smallest that leaves few enough is used.
 STEPS = (0.001, 0.01, 0.02, 0.05, 0.1)
 MOST_DOTS = 400
 ONE_DOT, SMALLEST_DOT, LARGEST_DOT = 3.5, 3.0, 24.0  # radius in pixels
@@ -17,7 +17,7 @@ DIGITS = 6
 
 
 def find_axes(compared: Comparison) -> dict[str, LinearAxis]:
-    """Return by measure the axis on which the scores of all runs lie."""
+    """Return the axis for the scores of all runs, by measure."""
     return {name: _score_axis(compared, name) for name in compared.measures}
 
 
@@ -34,7 +34,7 @@ def describe_measures(axes: Mapping[str, LinearAxis]) -> list[dict[str, Any]]:
 def describe_pair(
     compared: Comparison, pair: Pair, axes: Mapping[str, LinearAxis]
 ) -> dict[str, Any]:
-    """Return what each query gains with the other, and the dots of the scatter, by measure."""
+    """Return the gain of each query with the other run, and the dots of the scatter, by measure."""
     queries = list(compared.base.run.queries)
     found: dict[str, Any] = {"differences": [], "outcomes": [], "scatter": []}
     for name in compared.measures:
@@ -48,7 +48,7 @@ def describe_pair(
 
 
 def list_scores(compared: Comparison, query: str) -> list[list[float]]:
-    """Return the scores of a query by measure, of the base and then of the others."""
+    """Return the scores of a query by measure, first of the base and then of the others."""
     return [
         [round(summary.scores[name][query], DIGITS) for summary in compared.summaries]
         for name in compared.measures
@@ -56,7 +56,7 @@ def list_scores(compared: Comparison, query: str) -> list[list[float]]:
 
 
 def tell_outcome(difference: float) -> str:
-    """Return `+`, `-` or `=`: whether a query gains, loses or ties."""
+    """Return `+` if a query gains, `-` if it loses, `=` if it ties."""
     if abs(difference) <= TIE:
         return "="
     return "+" if difference > 0 else "-"
@@ -107,7 +107,7 @@ def _group(
 
 
 def _score_axis(compared: Comparison, name: str) -> LinearAxis:
-    """Return the axis from 0 to 1, or one that holds the scores of a measure that is no share."""
+    """Return the axis from 0 to 1, or a wider one if the scores of a measure exceed that."""
     scores = [summary.scores[name] for summary in compared.summaries]
     values = [value for found in scores for value in found.values()]
     low, high = min([0.0, *values]), max([1.0, *values])

@@ -1,4 +1,4 @@
-"""What the page of a comparison shows, as plain data: nothing is computed in the templates."""
+"""The contents of the page of a comparison, as plain data; templates compute nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from assay.eval.studies.comparison.pair import Pair
 
 @dataclass(frozen=True)
 class StagePair:
-    """A stage in the base and in the other; None where a pipeline has no such stage."""
+    """A stage in the base and in the other run; None if a pipeline does not have it."""
 
     name: str
     base: StageRow | None
@@ -41,7 +41,7 @@ class StagePair:
 
 @dataclass(frozen=True)
 class RatioRow:
-    """A percentile of the total of both, and the ratio where both were timed in one job."""
+    """A percentile of the total of both, and the ratio if both were timed in one job."""
 
     name: str
     base: str
@@ -53,9 +53,9 @@ class RatioRow:
 
 @dataclass(frozen=True)
 class PairTiming:
-    """Latency by stage on one axis, percentiles, and the shares of queries answered in a time.
+    """Latency by stage on one axis, percentiles, and the shares of queries answered by a time.
 
-    `together` says that the percentiles are of one job, in which both were timed interleaved.
+    `together` is True if the percentiles are of one job that timed both interleaved.
     """
 
     stages: tuple[StagePair, ...]
@@ -69,8 +69,8 @@ class PairTiming:
 def time_pair(pair: Pair, timing: InterleavedTiming | None) -> PairTiming | None:
     """Return the latencies of a pair; None unless both were timed.
 
-    Whole searches have the times of the one job where there was one, and then no row among the
-    stages, which were timed run by run.
+    If there was one job for both, whole searches have its times, and have no row among the stages,
+    which were timed run by run.
     """
     base, other = (collect_times(item.run.latency) for item in (pair.base, pair.other))
     if not base or not other:
@@ -125,17 +125,17 @@ class Mover:
 
 
 def list_gains(pair: Pair) -> tuple[Mover, ...]:
-    """Return the ten queries that gain most, the most first."""
+    """Return the ten queries that gain most, largest gain first."""
     return _name_movers(pair, [change for change in reversed(_order(pair)) if change[1] > TIE])
 
 
 def list_losses(pair: Pair) -> tuple[Mover, ...]:
-    """Return the ten queries that lose most, the most first."""
+    """Return the ten queries that lose most, largest loss first."""
     return _name_movers(pair, [change for change in _order(pair) if change[1] < -TIE])
 
 
 def _order(pair: Pair) -> list[tuple[str, float]]:
-    """Return every query with what it gains, the least first."""
+    """Return every query with its gain, the least first."""
     scores = pair.scores(pair.headline.measure)
     gains = [(query, other - base) for query, (base, other) in scores.items()]
     return sorted(gains, key=lambda entry: entry[1])
@@ -161,11 +161,11 @@ class Axes:
 
 @dataclass(frozen=True)
 class PairView:
-    """One run beside the base.
+    """One run compared with the base.
 
-    `beside` are (name, base, other) of what has no verdict: measures, and what queries cost where
-    some run asks services that may charge; `half` is the median
-    latency of the other in ms, "" where none was measured.
+    `beside` has (name, base, other) of the figures without a verdict: measures, and the cost of
+    queries if some run uses services that may charge. `half` is the median latency of the other run
+    in ms, "" if none was measured.
     """
 
     other: str
@@ -186,12 +186,12 @@ class PairView:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """All that the pages show of a comparison. `details` is what the page's script works on.
+    """The contents of the pages of a comparison. `details` is the data of the page's script.
 
-    `pairs` are those of the base. Of all pairs `ranking` has a row for each run, the best first; it
-    is empty where the runs have a base. `verdict` are the sentences that come first; where there is
-    a base the conclusion of each pair follows them. `left_out` is the number of queries that the
-    grid of first hits has no row of.
+    `pairs` are those with the base. If all pairs are compared, `ranking` has a row for each run,
+    best first; else it is empty. `verdict` are the sentences that come first; with a base they are
+    followed by the conclusion of each pair. `left_out` is the number of queries without a row in
+    the grid of first hits.
     """
 
     title: str
@@ -217,7 +217,7 @@ class ComparisonView:
 
 
 def make_view(compared: Comparison) -> ComparisonView:
-    """Turn a comparison into what the templates show."""
+    """Return the contents of the templates for a comparison."""
     runs, labels = compared.runs, compared.labels
     collection = compared.base.run.manifest.collection
     axes = Axes(
@@ -285,7 +285,7 @@ def _list_beside(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, s
 
 
 def _list_costs(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
-    """Return what queries cost; nothing where no run asks a service."""
+    """Return the cost of queries; empty if no run uses a service that may charge."""
     if not any(item.base.cost or item.other.cost for item in compared.against_base):
         return []
     base, other = tell_queries(pair.base.cost), tell_queries(pair.other.cost)
@@ -293,7 +293,7 @@ def _list_costs(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, st
 
 
 def _title(compared: Comparison) -> str:
-    """Return which runs are compared with which."""
+    """Return the title: the runs that are compared."""
     base, *others = compared.labels
     if compared.all_pairs:
         return f"{', '.join(compared.labels)}: all pairs"
@@ -301,7 +301,7 @@ def _title(compared: Comparison) -> str:
 
 
 def _half(percentiles: Iterable[float]) -> str:
-    """Return the first of the percentiles of latency, p50, in words; "" where there are none."""
+    """Return the first percentile of latency, p50, in words; "" if there are none."""
     return next(map(amount, percentiles), "")
 
 
