@@ -1,4 +1,4 @@
-"""Where two judges of a pool agree, and where not."""
+"""Agreement of the judges of a pool, and the pairs on which they disagree."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ def compare_judges(graded: Graded, judge: str) -> dict[str, Agreement]:
 
 
 def find_disagreements(graded: Graded) -> list[str]:
-    """Return the pairs whose judges gave different grades, the furthest apart first."""
+    """Return the pairs whose judges gave different grades, the largest difference first."""
     apart = {
         id_: max(one.grade for one in by_judge.values())
         - min(one.grade for one in by_judge.values())

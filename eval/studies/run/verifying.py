@@ -1,4 +1,4 @@
-"""The measures of a run, recomputed from the files it was exported to."""
+"""A study that recomputes the measures of a run from its exported files."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ class Verification:
 
     @property
     def differing(self) -> int:
-        """The number of measures that are not those of the files."""
+        """The number of measures that differ from the files."""
         return sum(bool(check.differing) for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def find(asked: RunOptions, lab: Lab) -> Verification:
 
 
 def report(found: Verification) -> Report:
-    """Return what was recomputed, a row a measure."""
+    """Return the report of the verification, with a row per measure."""
     wrong = f"{found.differing} of {len(found.checks)} measures differ from the files"
     columns = [
         Column("measure", "Measure"),
