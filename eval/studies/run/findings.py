@@ -46,7 +46,8 @@ class Finding:
         href: The path of its page below the reports.
         made: The time of the page in UTC, to the minute.
         verdict: The verdict; "" if no file has one.
-        facts: The content of its JSON file; always read for comparisons and gates.
+        facts: The content of its JSON file; {} unless it is a comparison, a gate, or a report
+            without a summary file.
     """
 
     kind: str

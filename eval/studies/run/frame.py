@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class RunResult(StudyResult[Summary]):
     """A stored run. Its figures and its report are computed on first access.
 
-    `.tables` has the tables of the run's page that are not empty: `measures`, `by_type`, `unjudged`,
-    `statuses`, `ceilings`, `latency`, `index` and more.
+    `.tables` has the tables of the run's page that are not empty: `measures`, `by_type`,
+    `unjudged`, `statuses`, `ceilings`, `latency`, `index` and more.
 
     Attributes:
         stored: The stored run, from which all figures are computed.

@@ -182,8 +182,9 @@ def fit(
     """Fit the threshold of a pipeline on the answered queries of its collection.
 
     The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; by default `rerank` if
-    the pipeline reranks, else the first semantic leg. Unanswered queries do not influence the choice:
-    they only show its effect. Raises AssayError, before any work if `output` is a different file.
+    the pipeline reranks, else the first semantic leg. Unanswered queries do not influence the
+    choice: they only show its effect. Raises AssayError, before any work if `output` is a different
+    file.
     """
     settings = load_config(config, overrides)
     allowed = _list_steps(settings, config)
@@ -248,7 +249,7 @@ def _replace_stages(settings: RunConfig, stages: Sequence[Mapping[str, Any]]) ->
 
 
 def _places(stages: Sequence[Mapping[str, Any]], step: str) -> list[int]:
-    """Return the indexes in `stages` where a threshold by `step` may be inserted, the best first."""
+    """Return the indexes in `stages` to insert a threshold by `step` at, the best first."""
     types = [stage["type"] for stage in stages]
     return [types.index(RERANK) + 1] if step == RERANK else list(range(len(stages) + 1))
 

@@ -1,4 +1,4 @@
-"""What tuning is asked."""
+"""The options of tuning."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -49,5 +49,5 @@ class TuningOptions(WorkerOptions, EngineOptions):
 
     @property
     def design(self) -> Design:
-        """How the queries are parted."""
+        """The design of the cross-validation."""
         return Design(self.folds, self.repeats, self.seed)
