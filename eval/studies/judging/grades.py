@@ -35,7 +35,7 @@ class Grade:
     """The grade of a judge for a pair.
 
     Attributes:
-        number: The position of the grade among all grades of the file.
+        number: The number of the grade in the file, larger for later grades.
         judge: The name of the judge.
         grade: The grade, 0 for not relevant.
         span: The part that answers, in characters of the document; None for the whole passage.

@@ -37,7 +37,8 @@ class ModelJudge:
         agreement: Its agreement with people; None if they share no pair.
         confusion: A row for each grade of a person: how often the model gave each grade.
         again: Its agreement with itself when asked twice; None if it was not.
-        systems: The runs as scored by both; None without two runs or a query judged by both.
+        systems: The runs as scored by both; None for fewer than two runs, or if no query has all
+            grades of both.
     """
 
     judge: str
@@ -80,7 +81,7 @@ class ModelJudge:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return asdict(self) | {"verdict": self.verdict, "reason": self.reason}
 
 

@@ -52,8 +52,8 @@ class JudgedPool:
     Attributes:
         job: The request.
         judge: The comparison with people's grades.
-        graded: The number of pairs graded by this call.
-        ungraded: The number of pairs without a grade, by the reason.
+        graded: The number of grades given in this call.
+        ungraded: The number of requests without a grade, by the reason.
         ledger: The cost of the calls.
         warnings: Warnings about models of one family.
         open: True if there are pairs that no person has judged.
@@ -68,7 +68,7 @@ class JudgedPool:
     open: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return self.job.as_json() | {
             "graded_now": self.graded,
             "ungraded": dict(self.ungraded),
@@ -101,7 +101,7 @@ def report(found: JudgedPool) -> Report:
 
 
 def describe_scale(job: JudgingJob) -> list[str]:
-    """Return how grades are converted if the collection has fewer; [] if it has as many."""
+    """Return a line on the conversion of grades if the collection has fewer, else []."""
     scale = job.scale
     if scale.counted >= scale.asked:
         return []

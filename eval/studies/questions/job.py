@@ -36,7 +36,8 @@ Search = Callable[[str], Sequence[Chunk]]
 class QuestionOptions(AskedModelOptions):
     """Which documents are asked about, how many questions of which types, and what they must pass.
 
-    A share of `max_overlap` of copied runs drops a question; a share of `review` is for a person.
+    A question is dropped if its share of copied word sequences is above `max_overlap`; the share
+    `review` of the questions is marked for a person.
     """
 
     documents: Annotated[Reference, Argument("FOLDER|COLLECTION")]

@@ -33,5 +33,5 @@ class QuestionsResult:
     written_on: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {**self.job.as_json(), **self.made.as_json(), "calls": describe(self.ledger)}

@@ -54,7 +54,7 @@ class Beside:
         return self.scores.metric
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it, each query's score included, as JSON values."""
+        """Return the comparison as JSON values, with the score of each query."""
         return {
             "metric": self.metric.name,
             "mean": self.mean and asdict(self.mean),

@@ -102,7 +102,7 @@ class Reproduction:
         return [row for one in self.sets for row in one.rows if row.unexplained]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the reproduction as JSON values."""
         return {
             "created": self.created,
             "command": self.command,

@@ -1,4 +1,4 @@
-"""What `configs/published.yaml` may say: published figures, and systems to measure beside them."""
+"""The settings of `configs/published.yaml`: published figures, and the systems to measure."""
 
 from collections.abc import Iterable
 from pathlib import Path

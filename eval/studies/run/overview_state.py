@@ -25,7 +25,7 @@ def find_state(reports: Path) -> str:
 
 
 def is_ours(page: Path) -> bool:
-    """Say whether nothing stands in the place of the page but an earlier one."""
+    """Return True if there is no file at the path of the page, or an earlier page of Assay."""
     return not page.exists() or MARK in page.read_text(encoding="utf-8", errors="replace")
 
 

@@ -26,7 +26,7 @@ class Verification:
         return sum(bool(check.differing) for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the verification as JSON values."""
         found = {check.measure: check.as_json() for check in self.checks}
         return {"run": self.run, "measures": found, "ir_measures": list_standard(found)}
 

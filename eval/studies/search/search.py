@@ -72,7 +72,7 @@ class SearchAnswer:
             found = found | ids if step.kind == "leg" else ids
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {
             "config": self.pipeline,
             "collection": self.collection,

@@ -49,8 +49,8 @@ Layers = Mapping[str, Candidate]
 def lay(layers: Layers, stage: str, item: Candidate) -> Layers:
     """Return the layers with `item` as the candidate of its stage.
 
-    If it sets the mode of the legs, other candidates that set the mode are removed, and for a
-    single leg also the stages that need both legs.
+    If it sets the mode of the legs, the candidate of the stage `legs` is removed, and for a single
+    leg also those of the stages that need both legs.
     """
     replaced = {stage}
     if MODE in item.point:

@@ -31,8 +31,8 @@ def read_duration(given: Any) -> Any:
 class ChoiceOptions(StudyOptions):
     """What to start from, on which collection, and what may be spent.
 
-    `budget` are seconds after which no candidate is begun that embeds texts or reranks,
-    `max_latency` milliseconds a query.
+    `budget` is the time in seconds after which no candidate that embeds or reranks is begun;
+    `max_latency` is in milliseconds per query.
     """
 
     collection: Annotated[str | None, Argument()] = None

@@ -45,7 +45,7 @@ class Point:
         return self.value is None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {**TypeAdapter(Point).dump_python(self, mode="json"), "exact": self.exact}
 
 
@@ -68,5 +68,5 @@ class Curve(EngineFinding):
         return " and ".join(filter(None, (self.key, "filter" if self.filters else "")))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return vars(self) | {"points": [point.as_json() for point in self.points]}
