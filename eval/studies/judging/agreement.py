@@ -9,7 +9,7 @@ Graded = Mapping[str, Mapping[str, Grade]]
 
 
 def compare_judges(graded: Graded, judge: str) -> dict[str, Agreement]:
-    """Return the agreement of `judge` with each other judge, by name; `graded` is by pair."""
+    """Return the agreement of `judge` with every other judge, by name; `graded` is by pair."""
     both: dict[str, list[tuple[int, int]]] = {}
     for by_judge in graded.values():
         if mine := by_judge.get(judge):

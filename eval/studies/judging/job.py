@@ -59,7 +59,7 @@ class JudgeOptions(AskedModelOptions):
 
 @dataclass(frozen=True, slots=True)
 class GradeRequest:
-    """One grade to ask for; `again` is the second time, with the passage before the query."""
+    """A request for one grade; `again` is True for the second time, with the passage first."""
 
     pair: Pair
     again: bool

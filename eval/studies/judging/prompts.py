@@ -97,7 +97,7 @@ class Form:
         return question, f"{question}\n\n{ONCE_MORE}"
 
     def make_example(self, pair: Pair) -> str:
-        """Return a reply of the usual length."""
+        """Return an example of a reply, of typical length."""
         return json.dumps({"grade": 1} | ({"quote": pair.text[:USUAL]} if self.spans else {}))
 
     def read(self, text: str, pair: Pair) -> Reply | None:

@@ -60,7 +60,7 @@ class QuestionSelection:
 
     @property
     def shared_words(self) -> dict[str, float]:
-        """The share of each kept question's words that its passages have."""
+        """The share of the words of each kept question that are in its passages."""
         found = {
             name: share_words(outcome.question, " ".join(one.text for one in outcome.draw.passages))
             for name, outcome in self.kept.items()

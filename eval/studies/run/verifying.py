@@ -15,7 +15,7 @@ from assay.eval.studies.run.verification import Check, verify
 
 @dataclass(frozen=True)
 class Verification:
-    """A run, by its id, and a check of each of its measures."""
+    """The id of a run, and the check of each of its measures."""
 
     run: str
     checks: tuple[Check, ...]

@@ -76,7 +76,7 @@ class TargetLab:
 
     @contextmanager
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
-        """Yield a pipeline, not yet indexed."""
+        """Yield the retriever of a pipeline, not yet indexed."""
         with self.config(pipeline, dataset).build(make_resources()) as retriever:
             yield retriever
 

@@ -55,7 +55,7 @@ class Latency(TimedMeasurement):
         return f"p{self.percentile:g} of {what}, {self.pipeline} on {self.dataset}{grown}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the percentile of the stages' sum."""
+        """Return the percentile of the summed times of the stages."""
         runs = [] if self.chunks else [lab.run(self.pipeline, self.dataset)]
         times = _by_stage(
             lab.time_grown(self.pipeline, self.dataset, self.chunks)

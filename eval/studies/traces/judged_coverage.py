@@ -43,7 +43,7 @@ class JudgedCoverage:
     following: Sequence[tuple[str, int]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the coverage as JSON values."""
         following = [{"query": text, "searches": times} for text, times in self.following]
         return {"judged": self.judged, "far": self.far, "idle": [*self.idle], "next": following}
 

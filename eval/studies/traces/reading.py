@@ -41,7 +41,7 @@ class StepFigures:
         return {f"p{i}": estimate_percentile(self.times, i) for i in (50, 95)} if known else {}
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         mean = self.documents / self.searches
         about = {"name": self.name, "kind": self.kind, "inferred": self.inferred}
         latency = {name: asdict(figure) for name, figure in self.latency().items()}
@@ -77,7 +77,7 @@ class TraceFigures:
             known.times.append(step.milliseconds)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         return {
             "searches": self.searches,
             "without_hits": self.without_hits,
@@ -101,7 +101,7 @@ class TraceReading:
     lacking: int = 0  # queries of the collection that nobody asked
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         told = {"faults": dict(self.faults), "notes": list(self.notes)}
         files = [str(path) for path in self.files]
         return {"spans": self.spans, **self.figures.as_json(), **told, "files": files}

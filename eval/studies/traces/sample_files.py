@@ -71,7 +71,7 @@ class TrafficSample:
         return list(told.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the sample as JSON values."""
         names = ("name", "queries", "searches", "drawn")
         return {
             "searches": self.searches,

@@ -292,7 +292,7 @@ def choose(means: Matrix) -> Integers:
 def _deal_once(
     types: Sequence[str], groups: Integers, folds: int, rng: np.random.Generator
 ) -> Integers:
-    """Deal groups in random order, large ones first, each to the fold that most lacks its type."""
+    """Deal groups, large ones first, else in random order, to the fold with least of their type."""
     order = rng.permutation(int(groups.max()) + 1)
     members = [np.flatnonzero(groups == group) for group in order]
     members.sort(key=lambda queries: (-len(queries), types[queries[0]]))

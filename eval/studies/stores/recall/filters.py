@@ -21,7 +21,7 @@ Search = Callable[[Vectors, int], Sequence[Scored]]
 
 
 def parse_shares(text: str) -> list[float]:
-    """Return the shares of `.5,.1,.01`, each once. Raises AssayError."""
+    """Parse shares such as `.5,.1,.01`, each kept once. Raises AssayError."""
     shares: dict[float, None] = {}
     for part in text.split(","):
         try:
