@@ -177,7 +177,7 @@ class _Items:
         self._depth = 0  # length of the path of the item
 
     def take(self, events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """Yield the items completed by `events`. Counts a fault and raises _ExcessError on excess."""
+        """Yield the items completed by `events`. Raises _ExcessError, and counts the fault."""
         path = self._path
         for event, value in events:
             if event == "map_key":

@@ -99,7 +99,7 @@ class Sweep:
         return [(item, figures) for item, figures in self.done if item.collection == collection]
 
     def rank(self, collection: str) -> list[tuple[PointResult, Figures]]:
-        """Return the results on a collection with their figures, by descending mean of the headline."""
+        """Return the results on a collection with their figures, highest headline mean first."""
         return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
 
     def best(self, collection: str) -> PointResult | None:
