@@ -1,4 +1,4 @@
-"""Where two judges of a pool agree, and where not."""
+"""Agreement of the judges of a pool, and the pairs on which they disagree."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ Graded = Mapping[str, Mapping[str, Grade]]
 
 
 def compare_judges(graded: Graded, judge: str) -> dict[str, Agreement]:
-    """Return the agreement of `judge` with each other judge, by name; `graded` is by pair."""
+    """Return the agreement of `judge` with every other judge, by name; `graded` is by pair."""
     both: dict[str, list[tuple[int, int]]] = {}
     for by_judge in graded.values():
         if mine := by_judge.get(judge):
@@ -20,7 +20,7 @@ def compare_judges(graded: Graded, judge: str) -> dict[str, Agreement]:
 
 
 def find_disagreements(graded: Graded) -> list[str]:
-    """Return the pairs whose judges gave different grades, the furthest apart first."""
+    """Return the pairs whose judges gave different grades, the largest difference first."""
     apart = {
         id_: max(one.grade for one in by_judge.values())
         - min(one.grade for one in by_judge.values())

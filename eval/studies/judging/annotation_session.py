@@ -1,4 +1,4 @@
-"""What the page asks for and sends: JSON values in and out, of one judge."""
+"""The requests of the judging page, as JSON values in and out, for one judge."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ LONGEST_NOTE = 4000  # characters
 
 
 class AnnotationSession:
-    """The session of a judge. Raises AssayError for what the page must not send.
+    """The session of a judge. Raises AssayError for a request that the page must not send.
 
-    Of another judge it tells nothing but of pairs that this one has graded too.
+    It shows the grades of other judges only for pairs that this judge has graded too.
     """
 
     def __init__(self, sheet: Sheet, grades: GradeFile, judge: str, seed: int) -> None:
@@ -28,7 +28,7 @@ class AnnotationSession:
 
     @property
     def page(self) -> str:
-        """The page to judge on."""
+        """The judging page as HTML."""
         return render_page(
             "studies/judging/templates/judging.html.j2",
             (
@@ -43,7 +43,7 @@ class AnnotationSession:
 
     @property
     def reads(self) -> Mapping[str, Callable[[dict[str, str]], dict[str, Any]]]:
-        """What the page asks for, by address."""
+        """The functions that answer GET requests, by address."""
         return {
             "/state": lambda _: self.state(),
             "/pair": lambda query: self.pair(query.get("id", "")),
@@ -52,11 +52,11 @@ class AnnotationSession:
 
     @property
     def writes(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """What the page sends, by address."""
+        """The functions that answer POST requests, by address."""
         return {"/grade": self.grade, "/note": self.note, "/undo": self.undo}
 
     def state(self) -> dict[str, Any]:
-        """Return what does not change from pair to pair, and which pairs are graded."""
+        """Return the values that all pairs share, and the ids of the graded pairs."""
         return {
             "judge": self._judge,
             "title": self._sheet.title,
@@ -79,7 +79,7 @@ class AnnotationSession:
         }
 
     def grade(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Keep a grade: `pair`, `grade`, and `span` or null; `settles` decides between judges."""
+        """Store a grade: `pair`, `grade`, and `span` or null; `settles` decides between judges."""
         pair = self._find(given.get("pair"))
         grade = given.get("grade")
         if type(grade) is not int or not 0 <= grade <= self._sheet.highest:
@@ -92,7 +92,7 @@ class AnnotationSession:
         return {"graded": self._list_graded()}
 
     def note(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Keep the note on a pair."""
+        """Store the note on a pair."""
         pair, note = self._find(given.get("pair")), given.get("note")
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise AssayError(f"note must be a text of at most {LONGEST_NOTE} characters")
@@ -102,7 +102,7 @@ class AnnotationSession:
         return {}
 
     def undo(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Take back this judge's latest grade; `pair` is whose it was, or null."""
+        """Undo this judge's latest grade; `pair` in the result is the pair it was for, or null."""
         return {"pair": self._grades.undo(self._judge), "graded": self._list_graded()}
 
     def agreement(self) -> dict[str, Any]:

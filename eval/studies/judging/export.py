@@ -1,4 +1,4 @@
-"""Grades of the page become rows of the pool's table, which are then checked as any others."""
+"""Write the grades of the page into rows of the pool's table, which are then checked as usual."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +17,13 @@ SUFFIX = ".grades.db"
 
 @dataclass(frozen=True, slots=True)
 class GradedTable:
-    """The rows of a table with the grades of the page in them.
+    """The rows of a table, filled in with the grades of the page.
 
-    `judges` counts the grades of each judge for pairs of the table; `open` counts the pairs whose
-    judges disagree and that nobody has settled: their rows stay as they are.
+    Attributes:
+        rows: The rows.
+        judges: The number of grades of each judge for pairs of the table.
+        open: The number of pairs whose judges disagree and that nobody has settled; their rows stay
+            unchanged.
     """
 
     rows: list[Row]
@@ -29,15 +32,16 @@ class GradedTable:
 
 
 def find_grade_file(table: Path) -> Path:
-    """Return where the grades that are given on the page of a table are kept."""
+    """Return the path of the file with the grades from the page of a table."""
     return table.with_name(f"{table.name}{SUFFIX}")
 
 
 def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> GradedTable:
-    """Return the rows with what was given on the page; a grade in the table itself comes first.
+    """Return the rows with the grades of the page; a grade in the table itself takes precedence.
 
-    A row that is settled has that grade, another the one that all its judges gave. Where their
-    spans differ, the span is the shortest that holds all of them. Notes follow a row's comment.
+    A settled row gets the settled grade, any other row the grade that all its judges gave. If their
+    spans differ, the row gets the shortest span that contains all of them. Notes are appended to
+    the row's comment.
     """
     graded, settled, notes = grades.read_grades(), grades.read_settled(), grades.read_notes()
     apart = set(find_disagreements(graded))
@@ -55,7 +59,7 @@ def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Grade
         if not by_judge or digest in open_ or row.string("grade", "").strip():
             filled.append(row)
             continue
-        # A judge who took a grade back may have left nothing to settle.
+        # If a judge undid a grade, there may be nothing left to settle.
         final = settled.get(digest) if digest in apart else None
         chosen = [final] if final else list(by_judge.values())
         comments = (row.string("comment", "").strip(), *notes.get(digest, {}).values())
@@ -65,7 +69,7 @@ def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Grade
             "judged_by": _name(by_judge, final),
             "judged_on": max(one.at for one in chosen)[: len("YYYY-MM-DD")],
         }
-        # A row that is no longer as it was pooled is left to the checks, which refuse it.
+        # A row that was changed since it was pooled is left unchanged: the checks reject it.
         if pair := pairs.get(digest):
             values |= narrow(pair, chosen, collection.texts[pair.doc_id])
         filled.append(replace(row, values={**row.values, **values}))
@@ -78,9 +82,12 @@ def _name(by_judge: Mapping[str, Grade], settled: Grade | None) -> str:
 
 
 def narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
-    """Return what changes in the row of `pair` by the spans that answer, nothing without any.
+    """Return the values that the marked spans change in the row of `pair`; {} if one has no span.
 
-    `chosen` are the grades that count, `text` is that of the document.
+    Args:
+        pair: The pair of the row.
+        chosen: The grades that count.
+        text: The text of the document.
     """
     spans = [one.span for one in chosen if one.span]
     if len(spans) < len(chosen):

@@ -1,9 +1,9 @@
-"""The file of the grades that people gave on the page: SQLite, safe from a kill.
+"""The SQLite file of the grades that people gave on the page; a killed process loses none.
 
-A call that returns has its grade on the disk, in this file alone: SQLite synchronises file, journal
-and folder at each commit. A write-ahead log would hold the latest grades beside the file, and
-switching it on fails where judges start together. Grades are only added, and the latest of a judge
-counts, so that undoing brings back the one before.
+When a call returns, its grade is on the disk, in this file alone: SQLite synchronises file, journal
+and folder at each commit. A write-ahead log would keep the latest grades in a second file, and
+switching it on fails if several judges start at the same time. Grades are only added, and a judge's
+latest grade counts, so undoing it restores the previous one.
 """
 
 import sqlite3
@@ -15,8 +15,8 @@ from typing import Any
 
 from assay.retrievers.base import AssayError
 
-PATIENCE = 30  # seconds that a grade waits for those of other judges
-APPLICATION = 0x61737379  # "assy": which files are ours
+PATIENCE = 30  # seconds that a write waits for writes of other judges
+APPLICATION = 0x61737379  # "assy": marks the files written by Assay
 SCHEMA = (
     f"PRAGMA application_id = {APPLICATION}",
     """CREATE TABLE IF NOT EXISTS grades (
@@ -32,8 +32,14 @@ SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What a judge gave: `span` is what answers, in characters of the document, None for all of
-    the passage. `number` counts the grades of the file, and `at` is the time in UTC.
+    """The grade of a judge for a pair.
+
+    Attributes:
+        number: The number of the grade in the file, larger for later grades.
+        judge: The name of the judge.
+        grade: The grade, 0 for not relevant.
+        span: The part that answers, in characters of the document; None for the whole passage.
+        at: The time in UTC.
     """
 
     number: int
@@ -46,7 +52,7 @@ class Grade:
 class GradeFile:
     """Grades and notes by the digest of a pair; several threads and processes may write.
 
-    Raises AssayError where the file is none of these, or cannot be written.
+    Raises AssayError if the file is not a file of grades, or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,7 +68,7 @@ class GradeFile:
             raise AssayError(f"{path}: cannot be used as a file of grades: {error}") from None
 
     def _create(self) -> None:
-        """Make the tables unless they are there, in one go: judges may start together."""
+        """Create missing tables in one transaction, because several judges may start at once."""
         self._base.execute("BEGIN IMMEDIATE")
         (found,) = self._base.execute("PRAGMA application_id").fetchone()
         (tables,) = self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -74,8 +80,8 @@ class GradeFile:
         self._base.execute("COMMIT")
 
     def close(self) -> None:
-        """End it; what was given is on the disk already, and a later call raises AssayError."""
-        with self._lock:  # a thread that SQLite serves would end the process
+        """Close the file. All grades are on the disk already; later calls raise AssayError."""
+        with self._lock:  # closing while another thread uses SQLite would crash the process
             self._base.close()
 
     def add(
@@ -87,7 +93,7 @@ class GradeFile:
         *,
         settles: bool = False,
     ) -> None:
-        """Keep a grade; one that `settles` decides between the judges of the pair."""
+        """Store a grade; one that `settles` decides between the judges of the pair."""
         start, end = span or (None, None)
         self._run(
             "INSERT INTO grades (pair, judge, grade, span_start, span_end, settles, at) "
@@ -96,7 +102,7 @@ class GradeFile:
         )
 
     def undo(self, judge: str) -> str | None:
-        """Take back the latest grade of a judge; return its pair, None where there is none."""
+        """Undo the latest grade of a judge; return its pair, or None if there is no grade."""
         found = self._run(
             "DELETE FROM grades WHERE id = (SELECT max(id) FROM grades WHERE judge = ?) "
             "RETURNING pair",
@@ -105,7 +111,7 @@ class GradeFile:
         return str(found[0][0]) if found else None
 
     def note(self, pair: str, judge: str, note: str) -> None:
-        """Keep a note in place of the one before."""
+        """Store a note, replacing an earlier one."""
         self._run("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", (pair, judge, note, _now()))
 
     def read_grades(self) -> dict[str, dict[str, Grade]]:
@@ -113,7 +119,7 @@ class GradeFile:
         return self._read(settles=False)
 
     def read_settled(self) -> dict[str, Grade]:
-        """Return the grade that settles a pair, where no judge has graded it anew since."""
+        """Return the settling grade of each pair that no judge has graded again since."""
         graded = self.read_grades()
         found: dict[str, Grade] = {}
         for pair, by_judge in self._read(settles=True).items():

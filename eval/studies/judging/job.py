@@ -1,4 +1,4 @@
-"""A language model judges a pool: what it is asked, and the grades that it gives."""
+"""A job in which a language model judges a pool: its requests and the grades in the replies."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -59,7 +59,7 @@ class JudgeOptions(AskedModelOptions):
 
 @dataclass(frozen=True, slots=True)
 class GradeRequest:
-    """One grade to ask for; `again` is the second time, with the passage before the query."""
+    """A request for one grade; `again` is True for the second time, with the passage first."""
 
     pair: Pair
     again: bool
@@ -67,7 +67,16 @@ class GradeRequest:
 
 @dataclass(frozen=True)
 class JudgingJob:
-    """What is asked: the pairs of a table in a blind order, by which form and of which model."""
+    """The pairs of a table in a blind order, the form of the prompts, and the model to ask.
+
+    Attributes:
+        table: The path of the table.
+        sheet: The pairs and what a judge needs to know.
+        form: The form of the prompts.
+        scale: The conversion of grades to those of the collection.
+        asked: The requested grades.
+        session: The model to ask.
+    """
 
     table: Path
     sheet: Sheet
@@ -78,12 +87,12 @@ class JudgingJob:
 
     @property
     def judge(self) -> str:
-        """What its judgments call the model."""
+        """The name of the model in its judgments."""
         return name_judge(self.session.model.name, self.form.digest)
 
     @cached_property
     def known(self) -> frozenset[tuple[str, bool]]:
-        """The pairs whose grades are kept, by digest and whether it is the second."""
+        """The pairs with a stored grade: the digest, and True if it is the second grade."""
         path = find_model_file(self.table)
         if not path.exists():
             return frozenset()
@@ -94,11 +103,11 @@ class JudgingJob:
 
     @property
     def pending(self) -> list[GradeRequest]:
-        """What there is no grade for yet."""
+        """The requests that have no stored grade yet."""
         return [one for one in self.asked if (one.pair.digest, one.again) not in self.known]
 
     def prompt(self, asking: GradeRequest) -> tuple[Prompt, Prompt]:
-        """Return what is sent, and what is after a reply that cannot be read."""
+        """Return the first prompt, and the one to send after an unreadable reply."""
         first, second = (
             Prompt(self.form.instructions, question, True, self.form.make_example(asking.pair))
             for question in self.form.ask(asking.pair, turned=asking.again)
@@ -107,14 +116,14 @@ class JudgingJob:
 
     @cached_property
     def asking(self) -> LlmJob[GradeRequest, Reply | str]:
-        """The job of asking for all grades that are not kept; a text says why there is none."""
+        """The job of asking for all grades not stored yet; a text result says why there is none."""
         tasks = {one: partial(_grade, self, one) for one in self.pending}
         session = self.session
         about = [sorted(self.sheet.by_digest), session.model.identity, self.form.digest]
         return LlmJob(session, tasks, "judging", about)
 
     def run(self) -> dict[GradeRequest, Reply | str]:
-        """Ask for all grades that are not kept yet; each is kept the moment it arrives.
+        """Ask for all grades not stored yet; each is stored as soon as it arrives.
 
         Raises AssayError as `LlmJob.run` does.
         """
@@ -131,7 +140,7 @@ class JudgingJob:
             return self.asking.run(keep)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is asked as JSON values."""
+        """Return the request as JSON values."""
         return {
             "file": str(self.table),
             "grades": str(find_model_file(self.table)),
@@ -149,7 +158,7 @@ class JudgingJob:
 def prepare_job(
     table: Path, sheet: Sheet, form: Form, scale: Scale, session: LlmSession, asked: JudgeOptions
 ) -> JudgingJob:
-    """Put the pairs of `sheet` into a blind order, a share of them to be asked twice."""
+    """Return the job: the pairs of `sheet` in a blind order, and a share of them a second time."""
     order = sheet.order("model", asked.seed)
     share = round(asked.twice * len(order)) or int(asked.twice > 0)
     requests = [GradeRequest(sheet.by_digest[i], again=False) for i in order]
@@ -158,7 +167,7 @@ def prepare_job(
 
 
 def _grade(job: JudgingJob, request: GradeRequest, ask: Ask) -> Reply | str:
-    """Return a grade, or in one phrase why there is none."""
+    """Return a grade, or a phrase that says why there is none."""
     for prompt in job.prompt(request):
         try:
             answer = ask(prompt)
@@ -172,5 +181,5 @@ def _grade(job: JudgingJob, request: GradeRequest, ask: Ask) -> Reply | str:
 
 
 def _spread(order: Sequence[str], count: int) -> list[str]:
-    """Return `count` of `order`, evenly spaced."""
+    """Return `count` items of `order`, evenly spaced."""
     return [order[i * len(order) // count] for i in range(count)]

@@ -1,4 +1,4 @@
-"""A model's grades of a pool: kept apart from people's, which come first wherever there are any."""
+"""A model's grades of a pool, stored apart from people's grades, which take precedence."""
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,17 +24,17 @@ from assay.eval.studies.judging.grades import Grade
 
 SUFFIX = ".model.db"
 AGAIN = ", asked again"
-# The grades of one judge by the digest of a pair.
+# The grades of one judge, by the digest of the pair.
 Given = Mapping[str, Grade]
 
 
 def find_model_file(table: Path) -> Path:
-    """Return where the grades that models give the pairs of a table are kept."""
+    """Return the path of the file with the grades of models for the pairs of a table."""
     return table.with_name(f"{table.name}{SUFFIX}")
 
 
 def name_judge(model: str, prompt: str) -> str:
-    """Return what judgments call a model; `prompt` is the digest of what it was asked."""
+    """Return the name of a model in judgments; `prompt` is the digest of its prompt."""
     return f"{MODEL}{model}, prompt {prompt}"
 
 
@@ -56,7 +56,7 @@ def take(graded: Mapping[str, Mapping[str, Grade]], judge: str) -> Given:
 def fill_in_models(
     rows: Iterable[Row], collection: Collection, given: Given, people: Some[str]
 ) -> tuple[list[Row], int]:
-    """Return the rows with a model's grades where no person gave one, and how many those are.
+    """Return the rows, with a model's grade where no person gave one, and the number of those.
 
     `people` are the digests of the pairs that some person graded, settled or not.
     """
@@ -88,10 +88,10 @@ def collect_people(
     graded: Mapping[str, Mapping[str, Grade]],
     settled: Mapping[str, Grade],
 ) -> dict[str, int]:
-    """Return the grade that people gave each pair of a table, by its digest.
+    """Return the grade that people gave each pair of a table, by the pair's digest.
 
-    That in the table itself comes first, then that of the page, then the collection's. Pairs on
-    which judges of the page disagree, and that nobody has settled, are left out.
+    A grade in the table itself takes precedence, then one of the page, then the collection's. Pairs
+    on which judges of the page disagree, and that nobody has settled, are left out.
     """
     rows = list(rows)
     pairs = read_pairs(rows, collection, Problems(strict=False))
@@ -122,13 +122,13 @@ def collect_people(
 
 
 def find_place(item: GoldItem, collection: Collection) -> tuple[str, int, int]:
-    """Return the document and the characters of a gold item without white space at its ends."""
+    """Return the document id, start and end of a gold item, without white space at its ends."""
     text = collection.texts.get(item.doc_id, "")[item.start : item.end]
     return (item.doc_id, *trim(text, item.start))
 
 
 def make_items(pairs: Iterable[Pair], collection: Collection) -> dict[str, GoldItem]:
-    """Return the gold item that a judgment of each pair is, or would be, by the pair's digest."""
+    """Return the gold item that a judgment of each pair has or would have, by the pair's digest."""
     known = {
         (item.query_id, *find_place(item, collection)): item
         for items in collection.gold.values()
@@ -152,9 +152,16 @@ def _is_first(judge: str) -> bool:
 
 
 def warn_of_judge(judge: str, references: Sequence[str]) -> list[str]:
-    """Return a line where an encoder or a reranker of the runs meant is of the judge's family.
+    """Return a warning if an encoder or a reranker of the runs is of the judge's model family.
 
-    `judge` is the name of its model. Raises AssayError for what means no run; none is made.
+    Runs nothing.
+
+    Args:
+        judge: The name of the judge's model.
+        references: Configs with overrides, or stored runs.
+
+    Raises:
+        AssayError: If a reference names no run.
     """
     named, overrides = split_overrides(references)
     parts = {"judge": judge}
@@ -172,7 +179,7 @@ def _read_config(reference: str, overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _find_models(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the models of a pipeline do, and their names, wherever they stand in it."""
+    """Yield the role and the name of each model of a pipeline, at any depth of its config."""
     if isinstance(value, Mapping):
         reads = value.get("model") if value.get("type") == "rerank" else None
         for part, chosen in (("encoder", value.get("encoder")), ("reranker", reads)):

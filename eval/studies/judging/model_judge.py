@@ -1,16 +1,16 @@
-"""Whether a model that judges may be trusted: its grades beside people's, runs scored by each.
+"""Validation of a judging model: its grades compared with people's, and runs scored by each.
 
-The rule of the verdict. By people's grades, a pair of runs is separated where the randomisation
-test of all pairs together gives their difference an adjusted p-value of at most .05. A model
-reverses such a pair where its grades put the two the other way round. The model
+The rule of the verdict. By people's grades, a pair of runs is separated if the randomisation test
+of all pairs together gives their difference an adjusted p-value of at most .05. A model reverses
+a separated pair if its grades put the two in the opposite order. The model
 
-* may be trusted to rank systems here, where no separated pair is reversed, one pair at least is
+* may be trusted to rank systems here, if it reverses no separated pair, at least one pair is
   separated, and the interval of Kendall's τ lies at or above .7;
-* must not be, where it reverses a separated pair, and its own difference has an adjusted p-value of
-  at most .05 too; or where the interval of τ lies below .7;
+* must not be trusted, if it reverses a separated pair, and its own difference has an adjusted
+  p-value of at most .05 too; or if the interval of τ lies below .7;
 * is not shown to be either in all other cases.
 
-.7 is a convention: of six runs it allows two of the fifteen pairs to change places.
+.7 is a convention: for six runs it allows two of the fifteen pairs to change places.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,16 @@ Verdict = Literal["may be trusted", "must not be trusted", "not shown either way
 
 @dataclass(frozen=True)
 class ModelJudge:
-    """A model's grades beside people's. `confusion` has a row for each grade of a person, of how
-    often the model gave each; `again` is its agreement with itself, asked twice.
+    """A model's grades compared with people's.
+
+    Attributes:
+        judge: The name of the model.
+        graded: The number of pairs that it graded.
+        agreement: Its agreement with people; None if they share no pair.
+        confusion: A row for each grade of a person: how often the model gave each grade.
+        again: Its agreement with itself when asked twice; None if it was not.
+        systems: The runs as scored by both; None for fewer than two runs, or if no query has all
+            grades of both.
     """
 
     judge: str
@@ -42,7 +50,7 @@ class ModelJudge:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it may be trusted to rank systems: see the rule above."""
+        """The verdict on the model's use for ranking systems: see the rule above."""
         if self.systems is None or (tau := self.systems.tau) is None:
             return "not shown either way"
         reversed_ = [pair for pair in self.systems.pairs if pair.reversed]
@@ -54,7 +62,7 @@ class ModelJudge:
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is, in a sentence."""
+        """The reason for the verdict, in a sentence."""
         if self.agreement is None:
             return "no person has judged any of these pairs"
         if self.systems is None:
@@ -73,7 +81,7 @@ class ModelJudge:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return asdict(self) | {"verdict": self.verdict, "reason": self.reason}
 
 
@@ -86,10 +94,10 @@ def examine(
     runs: Sequence[StoredRun],
     measure: str,
 ) -> ModelJudge:
-    """Hold a model's grades against people's, and against those it gave when it was asked again.
+    """Compare a model's grades with people's, and with those it gave when it was asked again.
 
-    With two runs or more, they are scored by `measure` under either judge. Raises AssayError for
-    runs that were not judged alike, and for a measure of which neither more nor less is better.
+    Two or more runs are also scored by `measure` under either judge. Raises AssayError for runs
+    that were not judged alike, and for a measure with no better direction.
     """
     both = [(people[i], model[i]) for i in sorted(people.keys() & model.keys())]
     twice = [(model[i], again[i]) for i in sorted(model.keys() & again.keys())]

@@ -17,20 +17,25 @@ from assay.eval.runs.summary.open_pairs import OpenPair, discount, list_open
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError
 
-# Ranks, by the best of any run, whose pairs are taken to be relevant equally often.
+# Strata of pairs by their best rank in any run: pairs of one are assumed equally often relevant.
 STRATA = (1, 2, 3, 5, 10)
-PRIOR = 2.0  # judgments that what is believed before any counts for
+PRIOR = 2.0  # weight of the prior chance, in judgments
 
 Group = tuple[int, int, bool]
 
 
 @dataclass(frozen=True)
 class JudgmentPool:
-    """The pairs to judge, those that decide most first, and how much was judged before.
+    """The pairs to judge, the most decisive first, and how much was judged before.
 
-    `judged` is Judged@depth by the id of a run. `overlapping` counts the pairs of which another
-    passage of the same query holds half or more, or they of it. `bounds` say of each two runs what
-    judging the pairs could make of their difference in `measure`.
+    Attributes:
+        pairs: The pairs.
+        judged: Judged@depth, by the id of a run.
+        overlapping: The number of pairs that share half or more of the shorter passage with another
+            passage of the same query.
+        measure: The measure of `bounds`.
+        bounds: For each pair of runs, the range that their difference in `measure` could take once
+            the pairs are judged.
     """
 
     pairs: tuple[Pair, ...]
@@ -40,7 +45,7 @@ class JudgmentPool:
     bounds: tuple[DifferenceBounds, ...]
 
     def count_by_query(self) -> dict[str, int]:
-        """Return the number of pairs of each query that has any."""
+        """Return the number of pairs by query, without queries that have none."""
         counts: dict[str, int] = {}
         for pair in self.pairs:
             counts[pair.query_id] = counts.get(pair.query_id, 0) + 1
@@ -48,13 +53,14 @@ class JudgmentPool:
 
 
 def make_pool(runs: Sequence[StoredRun], depth: int = 10) -> JudgmentPool:
-    """Return what no one has judged of the first `depth` hits of each query of any run.
+    """Return the unjudged pairs among the first `depth` hits of each query of any run.
 
-    First come the pairs whose judgment is expected to move the difference between two of the runs
-    most: by the chance that a pair is relevant, learnt from judged ones alike, times how far the
-    runs' nDCG would then part (Carterette, Allan, Sitaraman, "Minimal test collections for
-    retrieval evaluation", SIGIR 2006). Of one run the first ranks come first. See `list_open` for
-    what is one pair. Raises AssayError for runs that were not judged alike or are too shallow.
+    First come the pairs whose judgment is expected to change the difference between two runs most:
+    the chance that a pair is relevant, estimated from similar judged pairs, times the change in the
+    difference of the runs' nDCG if it is (Carterette, Allan, Sitaraman, "Minimal test collections
+    for retrieval evaluation", SIGIR 2006). The pairs of a single run are sorted by rank. See
+    `list_open` for the definition of a pair. Raises AssayError for runs that were not judged alike
+    or are too shallow.
     """
     runs = list({run.manifest.id: run for run in runs}.values())
     for run in runs:
@@ -83,7 +89,7 @@ def make_pool(runs: Sequence[StoredRun], depth: int = 10) -> JudgmentPool:
 def _order(
     runs: Sequence[StoredRun], scores: Sequence[Scores], found: Sequence[OpenPair], depth: int
 ) -> list[OpenPair]:
-    """Return the pairs, those first whose judgment is expected to part two runs most."""
+    """Return the pairs, sorted by the expected change of the difference between two runs."""
     if len(runs) == 1:
         return sorted(found, key=lambda one: one.ranks)
     gold = runs[0].gold
@@ -104,16 +110,17 @@ def _order(
 
 
 class _Chances(dict[Group, float]):
-    """The chances that a pair is relevant, by group; of a group without judgments as believed."""
+    """The chances that a pair is relevant, by group; the prior chance if none is judged."""
 
     def __missing__(self, group: Group) -> float:
         return 1 / (1 + STRATA[group[0]])
 
 
 def _find_group(ranks: Sequence[int], is_known: bool) -> Group:
-    """Return the group of pairs that are taken to be relevant equally often: by the best rank, by
-    which run alone has them highest, -1 for none, and by whether another relevant text of the query
-    is known.
+    """Return the group of a pair; pairs of a group are assumed to be equally often relevant.
+
+    It is the stratum of the best rank, the index of the only run with that rank (-1 if several have
+    it), and True if another relevant text of the query is known.
     """
     best = _find_best(ranks)
     stratum = next((i for i, last in enumerate(STRATA[:-1]) if best <= last), len(STRATA) - 1)
@@ -125,10 +132,11 @@ def _find_best(ranks: Sequence[int]) -> int:
 
 
 def _find_chances(runs: Sequence[StoredRun], depth: int) -> _Chances:
-    """Return what judged hits leave likely: the share of a group's that are relevant, what is
-    believed before any, 1 / (1 + rank), counting for two.
+    """Estimate the chances of relevance by group from the judged hits.
 
-    Where nothing was judged not relevant, the judged ones tell nothing of the others.
+    A chance is the share of relevant hits of the group, with the prior chance, 1 / (1 + rank),
+    counted as two judgments. If no hit was judged not relevant, the judged hits say nothing about
+    the others, and the prior chances are returned.
     """
     judged: dict[Group, int] = {}
     relevant: dict[Group, int] = {}

@@ -1,8 +1,8 @@
-"""What a language model is asked about a pair, and what its replies mean.
+"""Prompts that ask a language model to judge a pair, and the parsing of its replies.
 
-The model is told nothing of systems and ranks. What documents and queries hold stands between marks
-with a code made of their own text, which no text can contain; so a passage that holds instructions,
-or the end of a mark, remains a passage.
+The prompts contain nothing about systems and ranks. The texts of documents and queries stand
+between marks with a code derived from these texts, which no text can contain; so a passage that
+holds instructions, or the end of a mark, remains a passage.
 """
 
 import json
@@ -53,7 +53,7 @@ FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A grade, and where in the document the quote stands; None for all of the passage."""
+    """A grade, and the place of the quote in the document; None for the whole passage."""
 
     grade: int
     span: tuple[int, int] | None = None
@@ -61,8 +61,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a judge is asked: by `guidelines` for grades from 0 to `highest`; with `spans`, for the
-    words that answer too.
+    """The form of the prompts for a judge.
+
+    Attributes:
+        guidelines: The guidelines to grade by.
+        highest: The highest grade; the lowest is 0.
+        spans: True to ask for the words that answer, too.
     """
 
     guidelines: str
@@ -71,7 +75,7 @@ class Form:
 
     @property
     def digest(self) -> str:
-        """Eight hexadecimal digits that any word of the prompt but query and passage changes."""
+        """The digest of the prompt without query and passage: eight hexadecimal digits."""
         pair = Pair("", "", "", "", "", 0, 0, "")
         return digest("judge", self.instructions, *self.ask(pair, turned=False))[:8]
 
@@ -82,9 +86,9 @@ class Form:
         return INSTRUCTIONS.format(highest=self.highest, guidelines=self.guidelines, form=form)
 
     def ask(self, pair: Pair, *, turned: bool) -> tuple[str, str]:
-        """Return the rest of the prompt, and what to ask after a reply that cannot be read.
+        """Return the rest of the prompt, and the version to send after an unreadable reply.
 
-        The query comes first, or `turned` the passage.
+        The query comes first, or the passage if `turned`.
         """
         code = digest("fence", pair.query, pair.title, pair.text)[:CODE]
         above = f"It stands under: {pair.title}\n\n" if pair.title else ""
@@ -93,13 +97,14 @@ class Form:
         return question, f"{question}\n\n{ONCE_MORE}"
 
     def make_example(self, pair: Pair) -> str:
-        """Return a reply of the usual length."""
+        """Return an example of a reply, of typical length."""
         return json.dumps({"grade": 1} | ({"quote": pair.text[:USUAL]} if self.spans else {}))
 
     def read(self, text: str, pair: Pair) -> Reply | None:
-        """Return what a reply says; None where it is not what was asked for.
+        """Return the parsed reply; None if it is not of the required form.
 
-        A quote that the passage does not hold is none; of one it holds twice the first is taken.
+        A reply is invalid if its quote is not in the passage; if the quote occurs twice, the first
+        place counts.
         """
         bare = text.strip()
         if fenced := FENCED.fullmatch(bare):
@@ -123,7 +128,7 @@ class Form:
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for a key twice: of two grades neither is meant."""
+    """Return a JSON object. Raises ValueError for a repeated key: two grades are ambiguous."""
     read = dict(pairs)
     if len(read) < len(pairs):
         raise ValueError("a key stands twice")
@@ -136,17 +141,18 @@ def _fence(what: str, code: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How grades from 0 to `asked` count in a collection whose highest grade is `counted`.
+    """Conversion of grades from 0 to `asked` to a collection whose highest grade is `counted`.
 
-    With fewer grades there, each of them takes an equal share of those asked for, the odd ones
-    going to the lower: of 0 to 3, 2 and 3 are relevant where relevant is all there is.
+    If the collection has fewer grades, each of them takes an equal share of the grades asked for;
+    the remainder goes to the lower ones. With grades 0 to 3 and a binary collection, 2 and 3 count
+    as relevant.
     """
 
     asked: int
     counted: int
 
     def count(self, grade: int) -> int:
-        """Return the grade that `grade` counts as."""
+        """Return `grade` converted to the grades of the collection."""
         if self.counted >= self.asked:
             return grade
         return grade * (self.counted + 1) // (self.asked + 1)

@@ -1,4 +1,4 @@
-"""What is said of a model that judges: how far it agrees with people, and the order of runs."""
+"""The report of a judging model: its agreement with people, and the order of the runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,10 +47,16 @@ AGREEMENT = (
 
 @dataclass(frozen=True)
 class JudgedPool:
-    """The grades that a model gave the pairs of a table, held against people's.
+    """The grades that a model gave the pairs of a table, compared with people's.
 
-    `ungraded` counts those that there are not, by the reason. `warnings` are of models of one
-    family. `open` says whether there are pairs that no person has judged.
+    Attributes:
+        job: The request.
+        judge: The comparison with people's grades.
+        graded: The number of grades given in this call.
+        ungraded: The number of requests without a grade, by the reason.
+        ledger: The cost of the calls.
+        warnings: Warnings about models of one family.
+        open: True if there are pairs that no person has judged.
     """
 
     job: JudgingJob
@@ -62,7 +68,7 @@ class JudgedPool:
     open: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return self.job.as_json() | {
             "graded_now": self.graded,
             "ungraded": dict(self.ungraded),
@@ -73,7 +79,7 @@ class JudgedPool:
 
 
 def report(found: JudgedPool) -> Report:
-    """Return the report of a model's grades beside people's."""
+    """Return the report of a model's grades compared with people's."""
     judge = found.judge
     ungraded = [(reason, f"{number} without a grade") for reason, number in found.ungraded.items()]
     return Report(
@@ -95,7 +101,7 @@ def report(found: JudgedPool) -> Report:
 
 
 def describe_scale(job: JudgingJob) -> list[str]:
-    """Return how grades count where the collection has fewer; nothing where it has as many."""
+    """Return a line on the conversion of grades if the collection has fewer, else []."""
     scale = job.scale
     if scale.counted >= scale.asked:
         return []
@@ -104,7 +110,7 @@ def describe_scale(job: JudgingJob) -> list[str]:
 
 
 def _warn(found: ModelJudge) -> Iterator[str]:
-    """Yield why κ tells nothing, where a judge gave a single grade."""
+    """Yield a warning that κ is uninformative, if a judge gave a single grade."""
     people = [sum(row) for row in found.confusion]
     model = [sum(column) for column in zip(*found.confusion, strict=True)]
     single = [
@@ -120,7 +126,7 @@ def _warn(found: ModelJudge) -> Iterator[str]:
 
 
 def _show_agreement(found: ModelJudge) -> Iterator[Block]:
-    """Yield how far the model agrees with people and with itself, and on which grades."""
+    """Yield the agreement of the model with people and with itself, and the confusion matrix."""
     both = (("model and people", found.agreement), ("model and itself", found.again))
     if rows := [row for row in both if row[1]]:
         yield Table("agreement", "Agreement", AGREEMENT, rows)
@@ -141,7 +147,7 @@ def _find_share(grade: int, row: tuple[int, Sequence[int]]) -> int:
 
 
 def _show_systems(found: Systems) -> Iterator[Block]:
-    """Yield how the runs stand under either judge."""
+    """Yield the differences and means of the runs under either judge."""
     more = f", and {found.more} more with the model's alone" if found.more else ""
     over = f"{count(found.queries, 'query', 'queries')} with both judges' grades{more}."
     pairs = [

@@ -1,9 +1,9 @@
-"""The page over HTTP, on this machine only and for one person.
+"""An HTTP server for the judging page, on this machine only and for one person.
 
-Whoever asks must know the token: it comes in the first address, and from then on in a cookie that
-no other site can make the browser send here. Cookies know no ports: other servers on 127.0.0.1 that
-the same browser opens receive it too. `Host` must be this machine, against names that are bound
-to it anew (DNS rebinding), and `Origin` the page itself wherever something is written.
+A request must contain the token: it is in the first address, and afterwards in a cookie that no
+other site can make the browser send here. Cookies are not bound to a port: other servers on
+127.0.0.1 that the same browser opens receive it too. `Host` must be this machine, as a protection
+against DNS rebinding, and `Origin` the page itself for every request that writes.
 """
 
 import json
@@ -33,9 +33,9 @@ HEADERS = {
 
 
 class JudgingServer(ThreadingHTTPServer):
-    """Serves the page of a session on 127.0.0.1; port 0 takes a free one.
+    """A server of the page of a session on 127.0.0.1; port 0 picks a free port.
 
-    Raises AssayError for a port that is taken.
+    Raises AssayError if the port is in use.
     """
 
     def __init__(self, session: AnnotationSession, port: int) -> None:
@@ -47,7 +47,7 @@ class JudgingServer(ThreadingHTTPServer):
             raise AssayError(
                 f"--port {port}: {error.strerror}; name another that is free, from 1 to 65535"
             ) from None
-        self.cookie = f"assay_label_{self.server_port}"  # cookies know no ports
+        self.cookie = f"assay_label_{self.server_port}"  # cookies are not bound to a port
         self.hosts = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
         self.page = session.page.encode()
 
@@ -57,7 +57,7 @@ class JudgingServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/?token={self.token}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing where the browser has left."""
+        """Print nothing if the browser closed the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(partial(way, given))
 
     def _may_ask(self, token: str) -> bool:
-        """Say whether the request comes from this machine's page; refuse it if not."""
+        """Return True if the request comes from this machine's page; otherwise refuse it."""
         if self.headers.get("Host", "") not in self.server.hosts:
             self._refuse(HTTPStatus.FORBIDDEN, "this page is of this machine alone")
         elif not self._knows(token) and not self._knows(self._read_cookie()):
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         return secrets.compare_digest(token.encode(), self.server.token.encode())
 
     def _read_cookie(self) -> str:
-        # By hand: SimpleCookie drops them all where another server on 127.0.0.1 set an odd one.
+        # Parsed by hand: SimpleCookie drops all cookies if one of them is malformed.
         for part in self.headers.get("Cookie", "").split(";"):
             name, _, value = part.strip().partition("=")
             if name == self.server.cookie:
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         return ""
 
     def _read_object(self) -> dict[str, Any] | None:
-        """Return the JSON object that was sent; refuse anything else."""
+        """Return the JSON object in the request; refuse anything else."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "only JSON is taken")
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, body, "application/json")
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        self.close_connection = True  # what was sent may stand unread
+        self.close_connection = True  # the body may still be unread
         self._send(status, json.dumps({"error": reason}).encode(), "application/json")
 
     def _send(
@@ -163,4 +163,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *given: object) -> None:
-        """Print nothing: the first address holds the token."""
+        """Print nothing: the first address contains the token."""

@@ -1,4 +1,4 @@
-"""What is to be judged, and how it is shown: blind, in an order of the judge's own."""
+"""The pairs to judge, shown without runs and ranks, in a different order for each judge."""
 
 import random
 from collections.abc import Mapping
@@ -27,9 +27,15 @@ NEIGHBOURS = 800  # characters shown before and after a passage
 
 @dataclass(frozen=True)
 class Sheet:
-    """The pairs of a pool with what a judge needs to know; grades run from 0 to `highest`.
+    """The pairs of a pool, and the information that a judge needs.
 
-    `spans` says whether a part of a passage may be marked as what answers.
+    Attributes:
+        title: The title of the collection.
+        guidelines: The guidelines to grade by.
+        highest: The highest grade; the lowest is 0.
+        spans: True if a judge may mark the part of a passage that answers.
+        pairs: The pairs.
+        texts: The texts of the documents by id.
     """
 
     title: str
@@ -47,8 +53,8 @@ class Sheet:
     def order(self, judge: str, seed: int) -> list[str]:
         """Return the digests of the pairs in the order in which `judge` sees them.
 
-        Queries are shuffled, and the passages of each, so that neither the order of the pool nor
-        the ranks behind it show; the passages of one query stay together.
+        Queries and the passages of each query are shuffled, to hide the order of the pool and the
+        ranks that it comes from; the passages of one query stay together.
         """
         by_query: dict[str, list[str]] = {}
         for digest, pair in sorted(self.by_digest.items()):
@@ -61,7 +67,7 @@ class Sheet:
         return [digest for digests in queries for digest in digests]
 
     def show(self, pair: Pair) -> dict[str, Any]:
-        """Return what the page shows of a pair. Nothing of it tells of a run or a rank."""
+        """Return the values that the page shows of a pair; none of them reveals a run or a rank."""
         text = self.texts[pair.doc_id]
         return {
             "id": pair.digest,
@@ -74,8 +80,10 @@ class Sheet:
         }
 
     def locate(self, pair: Pair, start: int, end: int) -> tuple[int, int] | None:
-        """Return characters `start` to `end` of a passage as characters of its document, without
-        white space at their ends; None for all of the passage. Raises AssayError.
+        """Convert characters `start` to `end` of a passage to characters of its document.
+
+        White space at the ends is left out. Returns None for the whole passage. Raises AssayError
+        if spans are not allowed or the span has no words.
         """
         if not self.spans:
             raise AssayError("this collection judges the passages it prescribes, and no spans")
@@ -88,7 +96,7 @@ class Sheet:
 def make_sheet(rows: list[Row], collection: Collection, highest: int | None) -> Sheet:
     """Return the sheet of a table of `assay pool`; `highest` is by default the collection's.
 
-    Raises AssayError at the first row that does not fit the collection, and without any row.
+    Raises AssayError at the first row that does not fit the collection, and if there is no row.
     """
     pairs = read_pairs(rows, collection, Problems(strict=True))
     if not pairs:

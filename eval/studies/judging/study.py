@@ -1,4 +1,4 @@
-"""A language model grades a pool, and its grades are held against people's."""
+"""A study in which a language model grades a pool, and its grades are compared with people's."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ MAX_TOKENS_QUOTED = 500  # a reply that quotes
 
 
 def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
-    """Say what grading should cost."""
+    """Estimate the cost of grading."""
     if not asked.dry_run:
         return None
     table, warnings = _open(asked, lab)
@@ -44,7 +44,7 @@ def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
     """
     table, warnings = _open(asked, lab)
     job = table.job
-    # Before any call is paid for: errors in them are reported now.
+    # Load the runs before any paid call, so that their errors are reported first.
     runs = find_runs(table, asked.runs, asked.measure, lab.progress)
     replies = job.run().values()
     reasons = [reply for reply in replies if isinstance(reply, str)]
@@ -60,14 +60,14 @@ def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
 
 
 def _open(asked: JudgeOptions, lab: Lab) -> tuple[Table, list[str]]:
-    """Return the table, and what to know of the model before its grades are believed."""
+    """Return the table, and warnings about the judging model."""
     longest = MAX_TOKENS_QUOTED if asked.spans else MAX_TOKENS
     session = make_session(asked, "judge", longest, lab.resources, dry_run=asked.dry_run)
     return open_table(asked, session), warn_of_judge(session.model.name, asked.runs)
 
 
 def write(found: JudgedPool, told: Report, _asked: JudgeOptions, _lab: Lab) -> Written:
-    """Write the report beside the table."""
+    """Write the report into the folder of the table."""
     table = found.job.table
     facts, page, text = write_beside(found, told, table.with_name(f"{table.name}.model.md"))
     return Written(

@@ -1,4 +1,4 @@
-"""From a pool or a collection to a job of a judging model, and from its grades to a report."""
+"""Make the job of a judging model from a pool or a collection, and compare its grades."""
 
 import json
 import random
@@ -43,7 +43,14 @@ from assay.retrievers.store.locks import changing
 
 @dataclass(frozen=True)
 class Table:
-    """What is to be asked about the `rows` of a table; `name` is what it calls the collection."""
+    """A table of pairs and the job of judging them.
+
+    Attributes:
+        job: The job.
+        name: The reference by which the table names the collection.
+        collection: The collection.
+        rows: The rows of the table.
+    """
 
     job: JudgingJob
     name: str
@@ -52,7 +59,7 @@ class Table:
 
     @cached_property
     def people(self) -> dict[str, int]:
-        """The grade that people gave, by the digest of a pair: see `collect_people`."""
+        """The grades that people gave, by the digest of a pair: see `collect_people`."""
         path = find_grade_file(self.job.table)
         if not path.exists():
             return collect_people(self.rows, self.collection, {}, {})
@@ -62,10 +69,11 @@ class Table:
 
 
 def open_table(asked: JudgeOptions, session: LlmSession) -> Table:
-    """Return a table of pairs, and what is to be asked about it.
+    """Return a table of pairs with the job of judging them.
 
-    The pool is a table of `assay pool`, or a collection, of whose judged pairs a table is written.
-    Raises AssayError where options do not go with it, and for a table that does not fit.
+    The pool is a table of `assay pool`, or a collection; for a collection, a table of its judged
+    pairs is written. Raises AssayError for options that do not apply to it, and for a table that
+    does not fit the collection.
     """
     pool, named, output = asked.pool, asked.collection, asked.output
     if Path(pool).is_file():
@@ -106,10 +114,10 @@ def open_table(asked: JudgeOptions, session: LlmSession) -> Table:
 def find_runs(
     table: Table, references: Sequence[str], measure: str, progress: Progress
 ) -> list[StoredRun]:
-    """Return the runs that are meant; configs among them run on the collection of the table.
+    """Return the runs that `references` name; configs are run on the collection of the table.
 
-    Raises AssayError for runs on another, for those that cannot be compared by `measure`, and for
-    what is no measure.
+    Raises AssayError for runs on another collection, for runs that cannot be compared by `measure`,
+    and for an unknown measure.
     """
     here = [f"dataset={json.dumps(table.name)}"] if any(map(is_config, references)) else []
     runs = resolve_all([*references, *here], progress)
@@ -124,7 +132,7 @@ def find_runs(
 
 
 def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelJudge:
-    """Hold the model's grades against people's, and score the runs under both."""
+    """Compare the model's grades with people's, and score the runs under both."""
     job, collection = table.job, table.collection
     with closing(GradeFile(find_model_file(job.table))) as grades:
         graded = grades.read_grades()
@@ -164,9 +172,10 @@ def _write_table(path: Path, content: bytes) -> None:
 
 
 def list_judged(collection: Collection, queries: int | None, seed: int) -> list[Pair]:
-    """Return the pairs with a person's judgment: of all queries, or of so many drawn by `seed`.
+    """Return the pairs that a person judged, of all queries or of a sample drawn by `seed`.
 
-    Raises AssayError where no person has judged any.
+    `queries` is the size of the sample, None for all. Raises AssayError if no person has judged
+    any.
     """
     judged = [
         query
@@ -202,7 +211,7 @@ def _make_pair(query: Query, item: GoldItem, collection: Collection, document: D
 
 
 def _name_place(item: GoldItem, document: Document) -> Iterator[str]:
-    """Yield the titles above a gold item: of the document, and of the sections around it."""
+    """Yield the titles above a gold item: the document's, and those of the enclosing sections."""
     title = document.title
     if item.passage_id:
         given = {passage.id: passage.title for passage in document.passages}

@@ -1,4 +1,4 @@
-"""Runs as two judges see them: a person, of some queries, and a model, of those and more."""
+"""Runs scored by two judges: people, for some queries, and a model, for these and others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,15 @@ from assay.eval.statistics.significance import ALPHA
 from assay.retrievers.base import AssayError
 
 Grades = Mapping[str, int]  # by the digest of a pair
-Items = Mapping[str, GoldItem]  # what a judgment of a pair is, by the digest of the pair
+Items = Mapping[str, GoldItem]  # the gold item of a pair, by the digest of the pair
 
 
 @dataclass(frozen=True, slots=True)
 class RunPairAgreement:
-    """A pair of runs under both judges: the differences `second` - `first` of the means, and their
-    p-values, adjusted for all pairs.
+    """A pair of runs under both judges.
+
+    `people` and `model` are the differences `second` - `first` of the means; `p_people` and
+    `p_model` their p-values, adjusted for all pairs.
     """
 
     first: str
@@ -41,19 +43,25 @@ class RunPairAgreement:
 
     @property
     def separated(self) -> bool:
-        """Whether people's grades tell the two apart."""
+        """True if the difference is significant by people's grades."""
         return self.p_people <= ALPHA
 
     @property
     def reversed(self) -> bool:
-        """Whether the model puts what people tell apart the other way round."""
+        """True if the pair is separated and the model puts the two in the opposite order."""
         return self.separated and self.people * self.model < 0
 
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimates:
-    """A mean, or a difference from the first run, by three ways: people's grades of few queries,
-    the model's of all, and both together (prediction-powered), None where all have people's.
+    """Estimates of a mean, or of a difference from the first run, from three sources.
+
+    Attributes:
+        run: The label of the run.
+        people: By people's grades, of the queries that have them.
+        model: By the model's grades, of all queries.
+        powered: By both (prediction-powered); None if all queries have people's grades, or only one
+            has.
     """
 
     run: str
@@ -64,8 +72,16 @@ class MeanEstimates:
 
 @dataclass(frozen=True)
 class Systems:
-    """How runs stand under both judges: `queries` have both grades for all of their pairs,
-    `more` only the model's for some.
+    """Scores of runs under both judges.
+
+    Attributes:
+        measure: The measure.
+        queries: The number of queries with both judges' grades for all their pairs.
+        more: The number of queries with only the model's grade for some pairs.
+        tau: Kendall's τ of the two orders of the runs; None if a judge ties all runs.
+        pairs: The pairs of runs.
+        means: The means by run.
+        differences: The differences from the first run, of each other run.
     """
 
     measure: str
@@ -78,8 +94,10 @@ class Systems:
 
 
 def check_systems(runs: Sequence[StoredRun], measure: str) -> None:
-    """Raise AssayError for runs that were not judged alike, for what is no measure, and for one of
-    which neither more nor less is better.
+    """Check that the runs can be ranked by the measure.
+
+    Raises AssayError for runs that were not judged alike, for an unknown measure, and for one with
+    no better direction.
     """
     if not measures.find(measure).is_ranked:
         raise AssayError(f"--measure {measure}: of it neither more nor less is better")
@@ -94,7 +112,7 @@ def rank_runs(
     runs: Sequence[StoredRun],
     measure: str,
 ) -> Systems | None:
-    """Return how runs stand under both judges; None where no query has all grades of both.
+    """Score runs under both judges; return None if no query has all grades of both.
 
     Raises AssayError as `check_systems` does.
     """
@@ -147,8 +165,10 @@ def _score(
     measure: str,
     order: Sequence[str] = (),
 ) -> NDArray[np.float64]:
-    """Return the scores of runs, of shape (queries, runs), with these grades in place of those that
-    the collection has for the same pairs. Its other judgments stay, but for those of models.
+    """Return the scores of runs, of shape (queries, runs), under the given grades.
+
+    They replace the collection's grades for the same pairs. Its other judgments are kept, except
+    those of models.
     """
     queries = order or list(items)
     gold = {query: _grade(runs[0].gold[query], items[query], grades) for query in queries}
@@ -193,7 +213,7 @@ def _compare(
 def _raise(
     p_values: Sequence[float], differences: NDArray[np.float64], clusters: Clusters
 ) -> tuple[float, ...]:
-    """Return p-values by query, none below that by group."""
+    """Return the p-values, each at least as large as the p-value by group."""
     found = randomise_family(differences, groups=clusters.numbers, share=clusters.share)
     return tuple(map(max, p_values, found.adjusted))
 

@@ -1,1 +1,1 @@
-"""Overlap: how much the results of pipelines agree."""
+"""Overlap: the agreement of the results of pipelines."""

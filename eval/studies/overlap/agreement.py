@@ -1,4 +1,4 @@
-"""How much two rankings agree."""
+"""Measures of the agreement of two rankings."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ PERSISTENCE = 0.9  # of a user who looks at ten hits on average
 
 
 def find_jaccard(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of what either has that both have; 1 where both are empty."""
+    """Return the Jaccard index: the share of the union that both have; 1 if both are empty."""
     either = {*one, *other}
     return len({*one} & {*other}) / len(either) if either else 1.0
 
@@ -15,7 +15,7 @@ def find_rbo(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -
     r"""Return the rank-biased overlap of two rankings, each without repetitions, extrapolated.
 
     It is `RBO_ext` of Webber, Moffat and Zobel, "A similarity measure for indefinite rankings"
-    (TOIS 2010), equation 32, which takes lists of unequal lengths; 1 where both are empty.
+    (TOIS 2010), equation 32, which takes lists of unequal lengths; 1 if both are empty.
     """
     short, long = sorted((one, other), key=len)
     if not long:

@@ -1,4 +1,4 @@
-"""How much the first hits of two pipelines agree, and where they differ most."""
+"""A study of how much the first hits of two pipelines agree, and where they differ most."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -31,7 +31,7 @@ class OverlapOptions(StudyOptions):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How much the hits of a query agree; `first` says whether the first is the same."""
+    """The agreement of the hits of a query; `first` is True if the first hit is the same."""
 
     query: str
     text: str
@@ -42,7 +42,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What two runs share, query by query."""
+    """The agreement of two runs by query."""
 
     id: str
     names: tuple[str, str]
@@ -61,7 +61,7 @@ class Overlap:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the result as JSON values."""
         means = {name: asdict(mean) for name, mean in self.means.items()}
         return {**asdict(self), "means": means}
 
@@ -135,7 +135,7 @@ def report(found: Overlap) -> Report:
 
 
 def _list_names(ranking: Ranking, asked: OverlapOptions) -> list[str]:
-    """Return what the first hits are of, each once."""
+    """Return the documents or passages of the first `k` hits, each once."""
     chunks = (hit.chunk for hit in ranking.hits)
     whole = asked.by == "documents"
     names = (i.doc_id if whole else f"{i.doc_id}:{i.start}:{i.end}" for i in chunks)

@@ -1,4 +1,4 @@
-"""Asking for one question, and putting it to the tests, the free ones first."""
+"""Ask a model for one question and test the question, with the free tests first."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.settings import Settings, explain_error
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-SHOWN = 200  # characters of what is wrong with a reply
+SHOWN = 200  # characters of a description of an invalid reply
 
 
 class Quote(Settings):
@@ -38,14 +38,14 @@ class Quote(Settings):
 
 
 class QuestionReply(Settings):
-    """A question, "" where none can be asked, with the words that answer it."""
+    """A question, "" if none can be asked, with the words that answer it."""
 
     question: Text
     quotes: list[Quote] = Field(max_length=8)
 
 
 class AnswerCheck(Settings):
-    """Whether a text answers a question."""
+    """The reply on an answer: True if a text answers a question."""
 
     answered: bool
 
@@ -57,7 +57,7 @@ class MemoryAnswer(Settings):
 
 
 class AgreementCheck(Settings):
-    """Whether a text confirms an answer."""
+    """The reply on an agreement: True if a text confirms an answer."""
 
     agrees: bool
 
@@ -66,11 +66,11 @@ R = TypeVar("R", QuestionReply, AnswerCheck, MemoryAnswer, AgreementCheck)
 
 
 class UnreadableError(Exception):
-    """A reply that is not of the form asked for; the message says why, in one phrase."""
+    """A reply that is not of the required form; the message gives the reason in one phrase."""
 
 
 def read_reply(text: str, form: type[R]) -> R:
-    """Return what a reply says. A code fence around the object is passed over; nothing else is.
+    """Parse a reply. A code fence around the object is ignored, and nothing else.
 
     Raises UnreadableError.
     """
@@ -87,7 +87,7 @@ def read_reply(text: str, form: type[R]) -> R:
         raise UnreadableError(cut(explain_error(error), SHOWN)) from None
 
 
-# Why a question is dropped, in the order of the tests.
+# Reasons for dropping a question, in the order of the tests.
 Cause: TypeAlias = Literal[
     "no reply", "malformed", "none to ask", "not of its type", "quote not found", "heading alone",
     "leak", "copied", "not answered", "known already", "answered elsewhere", "duplicate",
@@ -106,15 +106,15 @@ MEANING: Mapping[Cause, str] = {
     "answered elsewhere": "a no_answer question that its passage answers, or one that search finds",
     "duplicate": "too near to an earlier question",
 }
-ALIKE = 12  # words from which the same quote elsewhere is the same answer
+ALIKE = 12  # least words of a quote that counts as the same answer in other documents
 
 
 @dataclass(frozen=True, slots=True)
 class DrawOutcome:
-    """What became of a draw: the question with its gold, or the `cause` why it was dropped.
+    """The outcome of a draw: the question with its gold, or the `cause` for which it was dropped.
 
-    `overlap` is the share of the question's runs of three words that stand in its passages;
-    `detail` says more of the cause.
+    `overlap` is the share of the question's three-word sequences that are in its passages;
+    `detail` describes the cause further.
     """
 
     draw: Draw
@@ -126,7 +126,7 @@ class DrawOutcome:
 
 
 class QuestionDroppedError(Exception):
-    """A question does not pass a test."""
+    """The error for a question that does not pass a test."""
 
     def __init__(self, cause: Cause, detail: str = "") -> None:
         super().__init__(cause)
@@ -136,11 +136,11 @@ class QuestionDroppedError(Exception):
 
 @dataclass(frozen=True)
 class Examiner:
-    """What questions are asked and tested with.
+    """An examiner that asks for questions and tests them.
 
-    `search` returns the best passages of all documents for a question; `max_overlap` is the share
-    of copied runs from which a question is dropped. Safe to call from several threads where `ask`
-    and `search` are.
+    `search` returns the best passages of all documents for a question; a question is dropped if its
+    share of copied three-word sequences is above `max_overlap`. Safe to call from several threads
+    if `ask` and `search` are.
     """
 
     ask: Ask
@@ -149,7 +149,7 @@ class Examiner:
     max_overlap: float
 
     def examine(self, draw: Draw, query_id: str) -> DrawOutcome:
-        """Return what becomes of a draw. Raises AssayError where no further call can succeed."""
+        """Return the outcome of a draw. Raises AssayError if no further call can succeed."""
         question, overlap = "", 0.0
         try:
             written = self._read(ask_question(draw), QuestionReply)
@@ -173,7 +173,7 @@ class Examiner:
     def _locate(
         self, draw: Draw, question: str, quotes: Sequence[Quote]
     ) -> list[tuple[QuoteSpan, int]]:
-        """Return where the quotes stand in the passages drawn, with their grades."""
+        """Return the places of the quotes in the drawn passages, with their grades."""
         if not question:
             raise QuestionDroppedError("none to ask")
         if not draw.kind.answered:
@@ -209,7 +209,7 @@ class Examiner:
             yield QuoteSpan(passage.doc_id, start, end)
 
     def _find_alike(self, place: QuoteSpan) -> Iterator[QuoteSpan]:
-        """Yield a place, and those where a quote that is not short stands in other documents."""
+        """Yield a place, and for a long quote its places in other documents."""
         yield place
         text = self._read_text(place)
         if len(split_words(text)) >= ALIKE:
@@ -219,14 +219,14 @@ class Examiner:
                     yield QuoteSpan(doc_id, start, start + len(text))
 
     def _check_words(self, draw: Draw, question: str, overlap: float) -> None:
-        """Raise Dropped where the question speaks of its passages, or copies too much of them."""
+        """Raise QuestionDroppedError if the question mentions its passages or copies too much."""
         if leak := find_leak(question):
             raise QuestionDroppedError("leak", leak)
         if overlap > self.max_overlap and not draw.kind.copies:
             raise QuestionDroppedError("copied", f"{overlap:.2f}")
 
     def _check_quotes(self, question: str, quotes: Sequence[str]) -> None:
-        """Raise Dropped unless the quotes answer the question, and nothing else does."""
+        """Raise QuestionDroppedError unless the quotes are needed and enough for an answer."""
         if not self._read(ask_answered(question, quotes, expected=True), AnswerCheck).answered:
             raise QuestionDroppedError("not answered")
         answer = self._read(ask_recall(question), MemoryAnswer).answer
@@ -234,9 +234,9 @@ class Examiner:
             raise QuestionDroppedError("known already", answer)
 
     def _check_unanswered(self, draw: Draw, question: str) -> list[tuple[QuoteSpan, int]]:
-        """Return the passages drawn and those that search finds, as judged 0.
+        """Return the drawn passages and those that search finds, with grade 0.
 
-        Raises Dropped where they answer the question.
+        Raises QuestionDroppedError if they answer the question.
         """
         places = [QuoteSpan(one.doc_id, *trim(one.text, one.start)) for one in draw.passages]
         for chunk in self.search(question):
@@ -254,7 +254,7 @@ class Examiner:
         return self.documents[place.doc_id].text[place.start : place.end]
 
     def _read(self, prompt: Prompt, form: type[R]) -> R:
-        """Return the reply to `prompt`, asked once more where it is not as it should be."""
+        """Return the reply to `prompt`; ask once more if the first reply is invalid."""
         try:
             return read_reply(self._say(prompt), form)
         except UnreadableError as problem:
@@ -278,5 +278,5 @@ def make_gold(query_id: str, place: QuoteSpan, grade: int) -> GoldItem:
 
 
 def _share(one: QuoteSpan, other: QuoteSpan) -> bool:
-    """Say whether two places have characters in common."""
+    """Return True if two places overlap."""
     return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end

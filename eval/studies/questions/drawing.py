@@ -1,4 +1,4 @@
-"""Drawing the passages that are asked about: spread over documents and sections, by a seed."""
+"""Draw the passages to ask about, spread over documents and sections, by a seed."""
 
 import hashlib
 from collections import Counter
@@ -26,13 +26,13 @@ class Passage:
 
     @property
     def section(self) -> Section:
-        """The section it belongs to."""
+        """The section of the passage: its document and headings."""
         return self.doc_id, self.headings
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One question to be asked for: its type and the passages."""
+    """The passages and the type of one question to ask for."""
 
     number: int
     kind: QuestionKind
@@ -40,7 +40,7 @@ class Draw:
 
 
 def can_ask(kind: QuestionKind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
-    """Say whether a question of `kind` can be asked about `passage`, alone or with a partner."""
+    """Return True if a question of `kind` can be asked about `passage`, alone or with a partner."""
     return kind.suits(passage.text) and (kind.passages == 1 or bool(partners.get(passage.id)))
 
 
@@ -51,13 +51,13 @@ def draw_all(
     number: int,
     seed: int,
 ) -> list[Draw]:
-    """Return at most `number` draws; fewer where there are too few passages.
+    """Return at most `number` draws; fewer if there are too few passages.
 
-    Types take turns. Documents do, each counting alike however long it is, within a document its
-    sections, within a section its passages: whatever was drawn least is drawn next, and a digest of
-    `seed` and name decides among equals. So the order of what is given does not matter, and the
-    draws of a smaller number are the first of those of a larger one. No passage is drawn twice for
-    one type. `partners` are, by passage, those that can be compared with it.
+    Types take turns, and so do documents, whatever their length, the sections of a document, and
+    the passages of a section: the least drawn comes next, and a digest of `seed` and name breaks
+    ties. The order of the input therefore does not matter, and the draws of a smaller number are
+    the first of those of a larger one. No passage is drawn twice for one type. `partners` are the
+    ids of the passages that can be compared with a passage, by its id.
     """
     by_id = {passage.id: passage for passage in passages}
     turns = _Turns(seed)
@@ -86,7 +86,7 @@ def _draw(
 
 
 class _Turns:
-    """Whose turn it is: of several names the one that was chosen least."""
+    """A chooser that takes turns: it chooses the name that was chosen least so far."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -122,7 +122,7 @@ class _Stock:
                 sections.setdefault(passage.section, set()).add(passage.id)
 
     def take(self, turns: _Turns) -> str:
-        """Take the id of the passage whose turn it is."""
+        """Remove the next passage and return its id."""
         doc_id = turns.choose("document", self.documents)
         sections = self.documents[doc_id]
         section = turns.choose("section", sections)

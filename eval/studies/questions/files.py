@@ -1,4 +1,4 @@
-"""What is written of questions: a native collection, the table to review, the report."""
+"""The files of written questions: a native collection, the table to review, and the report."""
 
 import json
 import os
@@ -29,9 +29,9 @@ FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELI
 
 
 def find_target(source: QuestionSource, name: str | None, output: Path | None) -> Target:
-    """Return where questions about `source` go.
+    """Return the target of questions about `source`.
 
-    Where a card there could not name the documents, the collection is to have copies of them.
+    If a card there cannot refer to the documents, the collection gets copies of them.
     """
     name = name or (author.slug(output.resolve().name) if output else f"{source.name}-questions")
     folder = author.find_target(source.origin.folder, name, output)
@@ -40,10 +40,11 @@ def find_target(source: QuestionSource, name: str | None, output: Path | None) -
 
 
 def check_target(target: Target, force: bool) -> None:
-    """Raise AssayError where nothing can be written, or what is there would be overwritten.
+    """Raise AssayError if the collection cannot be written to `target`.
 
-    The latter not with `force`. Nor may the collection lie among the documents, which its report
-    would be one of, or have a name that no card can have.
+    That is so if the folder cannot be written, if existing files would be overwritten without
+    `force`, if the collection would lie among the documents, so that its report would be one of
+    them, or if no card can have its name.
     """
     there = next(place for place in (target.folder, *target.folder.parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
@@ -59,7 +60,7 @@ def check_target(target: Target, force: bool) -> None:
 
 
 def write_set(found: QuestionsResult, *, force: bool) -> QuestionsResult:
-    """Write the collection, sealed; return the result with its card. Raises as `check_target`."""
+    """Write and seal the collection; return the result with its card. Raises as `check_target`."""
     target, job, made = found.target, found.job, found.made
     source, name, folder = target.source, target.name, target.folder
     by = f"model {job.session.model.name}, prompt {digest_prompts()}"
@@ -82,7 +83,7 @@ def write_set(found: QuestionsResult, *, force: bool) -> QuestionsResult:
     if favours := name_favoured(made.bias):
         files[FILE] += f"favours: {json.dumps(favours, ensure_ascii=False)}\n"
     with changing(folder):
-        check_target(target, force)  # the questions took their time
+        check_target(target, force)  # checked again, because asking took time
         author.write_files(source.origin, folder, files)
         seal(read_card(folder / FILE))
     return replace(found, card=folder / FILE)

@@ -1,4 +1,4 @@
-"""What is asked for: questions about drawn passages, by which model, tested by which pipeline."""
+"""A job of asking a model for questions about drawn passages, and of testing them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ Search = Callable[[str], Sequence[Chunk]]
 class QuestionOptions(AskedModelOptions):
     """Which documents are asked about, how many questions of which types, and what they must pass.
 
-    A share of `max_overlap` of copied runs drops a question; a share of `review` is for a person.
+    A question is dropped if its share of copied word sequences is above `max_overlap`; the share
+    `review` of the questions is marked for a person.
     """
 
     documents: Annotated[Reference, Argument("FOLDER|COLLECTION")]
@@ -73,7 +74,7 @@ class QuestionOptions(AskedModelOptions):
 
 @dataclass(frozen=True)
 class QuestionJob:
-    """What is asked for, the documents, the model that is asked, and the pipeline that tests."""
+    """The options, the documents, the model to ask, and the pipeline that tests its questions."""
 
     asked: QuestionOptions
     source: QuestionSource
@@ -84,13 +85,13 @@ class QuestionJob:
 
     @cached_property
     def draws(self) -> list[Draw]:
-        """What is asked for, in order."""
+        """The questions to ask for, in order."""
         pool, asked = self.pool, self.asked
         return draw_all(pool.passages, pool.partners, self.kinds, asked.number, asked.seed)
 
     @cached_property
     def empty(self) -> list[str]:
-        """The types wanted that can be asked about no passage."""
+        """The requested types that suit no passage."""
         passages, partners = self.pool.passages, self.pool.partners
         return [
             kind.name
@@ -100,7 +101,7 @@ class QuestionJob:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Lines on models of one family that wrote, test and search."""
+        """Warnings if the models that write, test and search are of one family."""
         parts = {
             "generator": self.session.model.name,
             "encoder": find_legs(self.config).settings.encoder.name,
@@ -128,7 +129,7 @@ class QuestionJob:
         return LlmJob(self.session, tasks, "questions", [texts, self.session.model.identity])
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is asked as JSON values."""
+        """Return the request as JSON values."""
         return {
             "documents": len(self.source.documents),
             "passages": len(self.pool.passages),
@@ -145,7 +146,7 @@ class QuestionJob:
 
 
 def prepare_job(asked: QuestionOptions, source: QuestionSource, session: LlmSession) -> QuestionJob:
-    """Cut the documents into passages. Raises AssayError."""
+    """Choose types, load the pipeline and cut the documents into passages. Raises AssayError."""
     kinds = choose_kinds(asked.types)
     tested_by = load_config(asked.config, asked.overrides)
     find_legs(tested_by)

@@ -1,4 +1,4 @@
-"""The types of questions, and what a language model is told of each."""
+"""The types of questions, and their descriptions in prompts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,13 @@ LONG = 25  # words from which a question is a long one
 
 @dataclass(frozen=True, slots=True)
 class QuestionKind:
-    """A type of question: `wanted` is what the model is told, `passages` how many it is shown.
+    """A type of question.
 
-    `copies` says that such a question has to repeat words of the passage.
+    Attributes:
+        name: The name of the type.
+        wanted: The description of the type in the prompt.
+        passages: The number of passages in the prompt.
+        copies: True if questions of the type have to repeat words of the passage.
     """
 
     name: str
@@ -26,15 +30,15 @@ class QuestionKind:
 
     @property
     def answered(self) -> bool:
-        """Whether the passage answers it."""
+        """True if the passage answers the question."""
         return self.name != NO_ANSWER
 
     def suits(self, text: str) -> bool:
-        """Say whether such a question can be asked about a passage."""
+        """Return True if a question of this type can be asked about a passage."""
         return self.name != "exact_id" or bool(find_identifiers(text))
 
     def misses(self, question: str, text: str) -> str:
-        """Return why `question` is not of this type, "" where it may be."""
+        """Return the reason why `question` is not of this type; "" if it may be."""
         if self.name == "exact_id" and not find_identifiers(question) & find_identifiers(text):
             return "holds no identifier of the passage"
         if self.name == "long_question" and len(split_words(question)) < LONG:

@@ -1,4 +1,4 @@
-"""What a language model is asked: to write a question, and to put it to the test."""
+"""Prompts that ask a language model to write a question, and to test it."""
 
 import json
 from collections.abc import Sequence
@@ -94,14 +94,12 @@ def ask_agrees(question: str, answer: str, texts: Sequence[str]) -> Prompt:
 
 
 def ask_again(prompt: Prompt, problem: str) -> Prompt:
-    """Return `prompt` with what was wrong with the reply to it."""
+    """Return `prompt` with a description of what was wrong with the reply to it."""
     return replace(prompt, question=prompt.question + AGAIN.format(problem=problem))
 
 
 def digest_prompts() -> str:
-    """Return eight hexadecimal digits that any word changes with which questions and their tests
-    are asked, passages left out.
-    """
+    """Return the digest of all prompts without passages, as eight hexadecimal digits."""
     words = [WRITE, ANSWERED, UNANSWERED, ANSWERS, ASKED, RECALL, AGREES, AGAIN, FENCES]
     return digest("questions", words, [[kind.name, kind.wanted] for kind in KINDS.values()])[:8]
 
@@ -112,12 +110,12 @@ def _describe(passage: Passage) -> str:
 
 
 def _write(text: str) -> str:
-    """Return `text` as one quoted line, whatever it holds."""
+    """Return `text` as one quoted line."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _make_usual(draw: Draw) -> str:
-    """Return a question that stands for one of its type, where none is asked for: no other's."""
+    """Return a unique placeholder question of the draw's type, for estimates without a model."""
     if draw.kind.name == "exact_id":
         return f"{min(find_identifiers(draw.passages[0].text), default='')} {draw.number}"
     usual = [USUAL_QUESTION] * (2 if draw.kind.name == "long_question" else 1)
@@ -125,5 +123,5 @@ def _make_usual(draw: Draw) -> str:
 
 
 def _pick_quote(passage: Passage) -> str:
-    """Return a line of the passage that stands for a quote, where none is asked for."""
+    """Return a line of the passage as a placeholder quote, for estimates without a model."""
     return max(passage.text.splitlines(), key=len).strip()

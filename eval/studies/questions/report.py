@@ -1,4 +1,4 @@
-"""What is said of written questions: how many are kept, what was dropped, and what they favour."""
+"""The report of written questions: the number kept, the dropped ones, and the search favoured."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -67,7 +67,7 @@ def report(found: QuestionsResult) -> Report:
 
 
 def _describe_set(found: QuestionsResult) -> str:
-    """Return by whom a set was written, and how it was tested."""
+    """Return a description of how a set was written and tested."""
     job, made = found.job, found.made
     kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
     return (
@@ -81,7 +81,7 @@ def _describe_set(found: QuestionsResult) -> str:
 
 
 def describe_job(job: QuestionJob) -> tuple[str, ...]:
-    """Return what is asked about, and how much of it is drawn."""
+    """Return the numbers of documents, of passages to ask about, and of draws."""
     pool = job.pool
     return (
         count(len(job.source.documents), "document"),
@@ -91,7 +91,7 @@ def describe_job(job: QuestionJob) -> tuple[str, ...]:
 
 
 def warn(job: QuestionJob) -> Iterator[str]:
-    """Yield what to know of a job before its questions are believed."""
+    """Yield the warnings of a job."""
     if job.empty:
         yield f"no passage suits: {', '.join(job.empty)}"
     yield from job.warnings
@@ -104,7 +104,7 @@ def _show_kinds(made: QuestionSelection) -> Iterator[Block]:
 
 
 def _show_dropped(job: QuestionJob, made: QuestionSelection) -> Iterator[Block]:
-    """Yield how many questions each test dropped, and the first of each."""
+    """Yield the number of questions that each test dropped, and the first of each."""
     causes = {cause: number for cause, number in made.count_causes().items() if number}
     if not causes:
         return
@@ -134,7 +134,7 @@ def _show_request(job: QuestionJob) -> Facts:
 
 
 def name_favoured(bias: Bias | None) -> str:
-    """Name the search that a set favours, with its figures; "" where none is shown to be."""
+    """Return the search that a set favours, with its figures; "" if the interval includes 0."""
     if bias is None or bias.advantage.low <= 0 <= bias.advantage.high:
         return ""
     rates = {"keyword": score(bias.keyword.value), "dense": score(bias.dense.value)}
@@ -143,7 +143,7 @@ def name_favoured(bias: Bias | None) -> str:
 
 
 def describe_bias(made: QuestionSelection) -> str:
-    """Return in sentences what the set may favour. Something must be kept."""
+    """Describe which search the set may favour, in sentences. A question must have been kept."""
     overlap = (
         f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
         f"in its passage. {describe_overlap(made.shared_words)}"

@@ -1,4 +1,4 @@
-"""What a job of questions came to."""
+"""The result of a job of writing questions."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from assay.retrievers.services.ledger import CostLedger
 
 @dataclass(frozen=True)
 class Target:
-    """Where a collection of questions goes, and what it is called."""
+    """The folder and the name of a collection of questions to write."""
 
     source: QuestionSource
     name: str
@@ -23,7 +23,7 @@ class Target:
 
 @dataclass(frozen=True)
 class QuestionsResult:
-    """What became of all draws. `card` is that of the collection, None where nothing was kept."""
+    """The outcomes of all draws. `card` is that of the collection, None if nothing was kept."""
 
     job: QuestionJob
     made: QuestionSelection
@@ -33,5 +33,5 @@ class QuestionsResult:
     written_on: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {**self.job.as_json(), **self.made.as_json(), "calls": describe(self.ledger)}

@@ -1,4 +1,4 @@
-"""Keyword and dense search on this machine, by which questions are put to the test."""
+"""Keyword and dense search on this machine, used to test questions."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 
-TOP = 5  # passages in which a question without an answer is looked for
+TOP = 5  # passages searched for an answer to a question that should have none
 DEPTH = 10
 MEASURE = f"Hit@{DEPTH}"
 
 
 @dataclass(frozen=True)
 class Legs:
-    """The names of the two legs of a pipeline that are told apart, and the encoder of one."""
+    """The names of the keyword and the dense leg of a pipeline, and the dense leg's settings."""
 
     keyword: str
     dense: str
@@ -35,7 +35,7 @@ class Legs:
 
 
 def find_legs(config: RunConfig) -> Legs:
-    """Return the first keyword leg and the first dense one. Raises AssayError where one lacks."""
+    """Return the first keyword leg and the first dense one. Raises AssayError if one is missing."""
     pipeline = config.retriever
     legs = pipeline.active if isinstance(pipeline, PipelineSettings) else {}
     keyword = next((name for name, leg in legs.items() if leg.kind == "keyword"), None)
@@ -66,7 +66,7 @@ class QuestionSearch:
         return [hit.chunk for hit in ranking.hits[:TOP]]
 
     def encode(self, questions: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row of length 1 a question."""
+        """Return the vectors of questions, one row per question, scaled to length 1."""
         vectors = self._encoder.encode_passages(questions)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         scaled = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
@@ -75,7 +75,7 @@ class QuestionSearch:
     def measure(
         self, questions: Mapping[str, str], gold: Mapping[str, Sequence[GoldItem]], work: Progress
     ) -> Bias | None:
-        """Return how each leg alone does on the questions that have an answer; None for none."""
+        """Return Hit@10 of each leg alone on the answered questions; None if there are none."""
         hits: dict[str, list[bool]] = {self._legs.keyword: [], self._legs.dense: []}
         for name, text in work.track(questions.items(), "measuring bias", len(questions)):
             lists = self._retriever.probe(text, DEPTH)
@@ -97,7 +97,7 @@ class QuestionSearch:
 def open_search(
     config: RunConfig, documents: Sequence[Document], resources: Resources
 ) -> Iterator[QuestionSearch]:
-    """Yield the search of `documents`, indexed by the pipeline of `config`."""
+    """Yield a search over `documents`, indexed by the pipeline of `config`."""
     legs = find_legs(config)
     collection = gather_unjudged(documents, "questions")
     with config.build(resources) as retriever:

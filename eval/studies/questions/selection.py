@@ -1,4 +1,4 @@
-"""Which questions are kept, which of them a person is to look at, and what they come to."""
+"""The kept questions, those marked for a person to review, and their statistics."""
 
 import random
 from collections import Counter
@@ -19,10 +19,10 @@ from assay.eval.studies.questions.kinds import KINDS
 
 @dataclass(frozen=True)
 class Bias:
-    """What such a set may favour: how keyword and dense search do on it, side by side.
+    """Hit@10 of keyword and of dense search on a set of questions, which may favour one of them.
 
     `keyword` and `dense` are Hit@10 of the two legs alone over the questions with an answer;
-    `advantage` is keyword less dense, paired by question.
+    `advantage` is keyword minus dense, paired by question.
     """
 
     keyword: Estimate
@@ -32,10 +32,10 @@ class Bias:
 
 @dataclass(frozen=True)
 class QuestionSelection:
-    """What became of all draws, by query id in their order.
+    """The outcomes of all draws, by query id in their order.
 
-    `review` are the ids of questions that a person is to look at; `bias` is None where no question
-    has an answer.
+    `review` are the ids of questions that a person should review; `bias` is None if no question
+    has an answer; `empty` are the types that suit no passage.
     """
 
     outcomes: Mapping[str, DrawOutcome]
@@ -60,7 +60,7 @@ class QuestionSelection:
 
     @property
     def shared_words(self) -> dict[str, float]:
-        """The share of each kept question's words that its passages have."""
+        """The share of the words of each kept question that are in its passages."""
         found = {
             name: share_words(outcome.question, " ".join(one.text for one in outcome.draw.passages))
             for name, outcome in self.kept.items()
@@ -69,18 +69,18 @@ class QuestionSelection:
         return {name: share for name, share in found.items() if share is not None}
 
     def count_causes(self) -> dict[Cause, int]:
-        """Return how many questions were dropped for each cause, in the order of the tests."""
+        """Return the number of questions dropped for each cause, in the order of the tests."""
         counts = Counter(outcome.cause for outcome in self.outcomes.values())
         return {cause: counts[cause] for cause in MEANING}
 
     def count_kinds(self) -> dict[str, tuple[int, int]]:
-        """Return by type how many were asked for, and how many were kept."""
+        """Return the number of questions asked for and of those kept, by type."""
         asked = Counter(outcome.draw.kind.name for outcome in self.outcomes.values())
         kept = Counter(outcome.draw.kind.name for outcome in self.kept.values())
         return {name: (asked[name], kept[name]) for name in KINDS if asked[name]}
 
     def find_overlaps(self) -> dict[str, float]:
-        """Return the median overlap with the passages by type, and under "" that of all."""
+        """Return the median overlap with the passages by type; "" is the key for all types."""
         by_kind: dict[str, list[float]] = {}
         for outcome in self.kept.values():
             for name in ("", outcome.draw.kind.name):
@@ -121,7 +121,7 @@ def drop_duplicates(
 ) -> dict[str, DrawOutcome]:
     """Return the outcomes, with questions dropped whose cosine with an earlier one exceeds `most`.
 
-    `vectors` has a row of length 1 for each question that is kept so far, in their order.
+    `vectors` has a row of length 1 for each question kept so far, in their order.
     """
     found = dict(outcomes)
     kept: list[tuple[str, NDArray[np.float32]]] = []
@@ -138,6 +138,6 @@ def drop_duplicates(
 
 
 def choose_review(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
-    """Return a share of `names`, at least one where there are any and the share is not 0."""
+    """Return a random share of `names`: at least one, unless the share is 0 or there are none."""
     number = min(len(names), max(1, round(share * len(names)))) if share else 0
     return frozenset(random.Random(f"review {seed}").sample(sorted(names), number))

@@ -1,4 +1,4 @@
-"""What questions are asked about: the documents of a folder or a collection, as passages."""
+"""The documents of a folder or a collection that questions are asked about, as passages."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.legs.graph import load_edges
 from assay.retrievers.settings import Resources
 
-LEAST = 12  # words of a passage that can be asked about
+LEAST = 12  # least words of a passage that can be asked about
 SEPARATE = {"frontmatter", "header"}  # kinds of chunks without a statement of their own
 
 
 @dataclass(frozen=True)
 class QuestionSource:
-    """Documents by id, and where a collection of them has them from; `skipped` gave none."""
+    """Documents by id, their origin for a collection, and the `skipped` files without text."""
 
     name: str
     origin: Origin
@@ -41,9 +41,9 @@ class QuestionSource:
 
 @dataclass(frozen=True)
 class PassagePool:
-    """What may be drawn: passages, and by the id of each those that it can be compared with.
+    """The passages that may be drawn, and by the id of each the ids to compare it with.
 
-    `short` counts the passages left out because they say too little.
+    `short` is the number of chunks left out: too short, or of a kind without a statement.
     """
 
     passages: Sequence[Passage]
@@ -52,9 +52,9 @@ class PassagePool:
 
 
 def open_documents(reference: str, resources: Resources) -> QuestionSource:
-    """Return the documents of a folder, or of a collection, as a native collection has them.
+    """Return the documents of a folder or a collection, in the form of a native collection.
 
-    Those of a native collection stay where they are. Those of other formats become plain texts:
+    Documents of a native collection stay in their files. Those of other formats become plain texts:
     title, then text. Raises AssayError.
     """
     if is_bare(reference):
@@ -84,8 +84,9 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
 def cut_passages(documents: Sequence[Document], resources: Resources) -> PassagePool:
     """Return the sections of `documents`, cut to size, or the passages that they prescribe.
 
-    Partners are those that one points at, those that point at it, and its neighbours in the
-    document, each in another section. Raises AssayError where there is nothing to ask about.
+    The partners of a passage are those that it refers to, those that refer to it, and its
+    neighbours in the document, each in another section. Raises AssayError if no passage is left to
+    ask about.
     """
     settings = DocumentSettings(chunker=SectionChunker())
     corpus = Corpus(prepare(documents, settings, resources).chunks, documents)
@@ -120,7 +121,7 @@ def _make_passage(chunk: Chunk) -> Passage:
 
 
 def _write_texts(documents: Mapping[str, Document]) -> dict[str, str]:
-    """Return the texts of documents by a file name that no two ids share."""
+    """Return the texts of documents by file name; the names are unique."""
     return {
         f"{quote(name, safe='-_ ')}{TEXT_SUFFIX}": _write_text(document)
         for name, document in documents.items()

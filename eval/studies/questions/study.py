@@ -1,4 +1,4 @@
-"""Documents without questions become a judged collection, by a language model."""
+"""A study in which a language model makes a judged collection of documents."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
 
 
 def preview(asked: QuestionOptions, lab: Lab) -> Preview | None:
-    """Say what asking should cost. Nothing is asked, and nothing indexed."""
+    """Estimate the cost of asking, without asking or indexing anything."""
     if not asked.dry_run:
         return None
     session = make_session(asked, "questions", MAX_TOKENS, lab.resources, dry_run=True)
@@ -76,7 +76,7 @@ def find(asked: QuestionOptions, lab: Lab) -> QuestionsResult:
 
 
 def write(found: QuestionsResult, *_: object) -> Written:
-    """Return the card of the collection, where one was written, and how to review it."""
+    """Return the card of the collection, if one was written, and the command to review it."""
     if found.card is None:
         return Written({"card": None})
     review = found.target.folder / REVIEW

@@ -1,11 +1,11 @@
-"""Words of questions and passages: how much one copies of the other, identifiers, give-aways."""
+"""Checks on the words of questions and passages: copied sequences, identifiers, and leaks."""
 
 import re
 from collections.abc import Sequence
 
 from assay.eval.collections.traits import split_words
 
-RUN = 3  # words in a row that are compared
+RUN = 3  # length of the word sequences that are compared
 IDENTIFIER = re.compile(
     r"""
     §§?\s?\d[\w.()-]*\w\)?            # § 4.2(a)
@@ -16,7 +16,7 @@ IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-# What speaks of the passage itself, which somebody who asks has not seen: by language.
+# Phrases that refer to the passage, which a person who asks has not seen, by language.
 LEAKS = {
     "any": r"<passage|\[(?:passage|source|excerpt) ?\d*\]",
     "en": r"according to (?:the|this|these) (?:given |provided |above )?"
@@ -49,9 +49,9 @@ _LEAK = re.compile("|".join(f"(?:{pattern})" for pattern in LEAKS.values()), re.
 
 
 def measure_overlap(question: str, passage: str) -> float:
-    """Return the share of the question's runs of three words that stand in the passage, 0 to 1.
+    """Return the share of the question's three-word sequences that are in the passage, 0 to 1.
 
-    A question of fewer words is one run. 0 for a question without words.
+    A question of fewer words is one sequence. The share is 0 for a question without words.
     """
     asked, shown = split_words(question), split_words(passage)
     size = min(RUN, len(asked))
@@ -68,7 +68,7 @@ def find_identifiers(text: str) -> set[str]:
 
 
 def find_leak(question: str) -> str:
-    """Return what in `question` speaks of the passage it was made from, "" for nothing."""
+    """Return the phrase of `question` that refers to its passage; "" if there is none."""
     found = _LEAK.search(question)
     return found.group() if found else ""
 

@@ -1,1 +1,1 @@
-"""Ragas metrics beside Assay's own measures."""
+"""Ragas metrics compared with Assay's own measures."""

@@ -1,4 +1,4 @@
-"""Scores of ragas beside the measure of the same run that comes nearest."""
+"""Comparison of ragas scores with the nearest measure of the same run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ SAME = 1e-6  # scores closer than this are the same: ragas adds 1e-10 to a denom
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A query to which a metric and the measure beside it give different scores."""
+    """A query for which a metric and its nearest measure give different scores."""
 
     query: str
     text: str
@@ -28,12 +28,16 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Beside:
-    """A metric beside its measure, both over the queries that ragas scored.
+    """A metric compared with its nearest measure, both over the queries that ragas scored.
 
-    `mean` is None where it scored none. `measure` is empty, and what follows from it None, where no
-    measure comes near. `tau` is Kendall's tau-b over the queries, None where either side gives all
-    queries the same score. `differ` counts the queries of different scores; `disagreements` are
-    those furthest apart.
+    Attributes:
+        scores: The scores of the metric.
+        mean: The mean of the metric; None if ragas scored no query.
+        measure: The nearest measure; empty if there is none, and then the other fields are None.
+        measure_mean: The mean of the measure.
+        tau: Kendall's tau-b over the queries; None if either side gives all queries the same score.
+        differ: The number of queries with different scores.
+        disagreements: The queries with the largest differences.
     """
 
     scores: Scores
@@ -50,7 +54,7 @@ class Beside:
         return self.scores.metric
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it, each query's score included, as JSON values."""
+        """Return the comparison as JSON values, with the score of each query."""
         return {
             "metric": self.metric.name,
             "mean": self.mean and asdict(self.mean),
@@ -68,7 +72,7 @@ class Beside:
 
 
 def compare(run: StoredRun, scores: Sequence[Scores], k: int | None) -> list[Beside]:
-    """Return each metric beside its measure at the cutoff `k`; of answers' contexts without one."""
+    """Compare each metric with its measure at the cutoff `k`, or of answers' contexts if None."""
     wanted = {item.metric.find_measure(k) for item in scores} - {""}
     scored = run.take({query for item in scores for query in item.values})
     found = generated_answers.score(scored, sorted(wanted)) if scored.queries else {}
@@ -101,7 +105,7 @@ def _compare(
 
 
 def correlate(pairs: Sequence[Disagreement]) -> float | None:
-    """Return Kendall's tau-b of the two scores over queries; None where one does not vary."""
+    """Return Kendall's tau-b of the two scores over queries; None if one does not vary."""
     from scipy.stats import kendalltau
 
     # Rounded, because scores that are the same but for rounding must tie.

@@ -1,7 +1,7 @@
 """The metrics of ragas that ask a language model.
 
-The model is whatever answers a prompt; where it comes from, what it costs and where its
-answers are kept is not known here.
+The model is any function that answers a prompt; this module does not depend on its provider, its
+cost or the storage of its answers.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ USUAL_RESPONSE = (
     "that issued the permit. A late filing is accepted only if the delay was not the filer's "
     "fault. They do not say what it costs."
 )
-# What ragas puts between its instructions, which all queries share, and what it asks about.
+# The text that ragas puts between its instructions, which all queries share, and the query.
 DIVIDE = "\nNow perform the same with the following input\n"
 
 
 class NoScoreError(Exception):
-    """An answer of the model that cannot be used; the message says why, in one phrase."""
+    """An unusable answer of the model; the message gives the reason in one phrase."""
 
 
 def settle(metric: Metric, sample: Sample) -> Outcome | None:
-    """Return what is known of a sample without asking; None where the model must be asked.
+    """Return the outcome of a sample that needs no model; None if the model must be asked.
 
     A query without hits scores 0; it has no faithfulness, because there is nothing to be faithful
     to.
@@ -48,9 +48,9 @@ def settle(metric: Metric, sample: Sample) -> Outcome | None:
 
 
 def find_score(metric: Metric, sample: Sample, ask: Ask) -> Outcome:
-    """Return the score of a sample. It has none where any answer cannot be used.
+    """Return the score of a sample, or the reason for none if an answer of the model is unusable.
 
-    Raises AssayError where no further call can succeed.
+    Raises AssayError if no further call can succeed.
     """
     try:
         return _score(metric, sample, ask)
@@ -73,7 +73,7 @@ def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
     try:
         value = float(asyncio.run(made.ascore(**asked)).value)
     except Exception:
-        # Some metrics swallow what their judge raises and others pass it on.
+        # Some metrics suppress the exceptions of their judge, others let them through.
         if judge.failure is None:
             raise
         value = 0.0
@@ -91,7 +91,7 @@ def respond(sample: Sample, ask: Ask) -> str:
 
 
 def _ask(ask: Ask, prompt: Prompt) -> tuple[str, str]:
-    """Return an answer that is not empty, and what is wrong with it. Raises NoScoreError."""
+    """Return an answer that is not empty, and its problem, if any. Raises NoScoreError."""
     text, problem = read_answer(ask, prompt)
     if not text:
         raise NoScoreError(problem or "an empty answer")
@@ -99,9 +99,9 @@ def _ask(ask: Ask, prompt: Prompt) -> tuple[str, str]:
 
 
 def make_judge(ask: Ask) -> Any:
-    """Return what ragas takes for a language model.
+    """Return a language model for ragas that asks through `ask`.
 
-    It keeps the first failure, after which it asks no more.
+    It keeps the first failure and makes no further call after it.
     """
     from pydantic import BaseModel, ValidationError
     from ragas.llms.base import InstructorBaseRagasLLM
@@ -114,7 +114,7 @@ def make_judge(ask: Ask) -> Any:
             self._examples: dict[type, str] = {}
 
         def learn(self, metric: Any) -> None:
-            """Take the examples of a metric's prompts for usual answers."""
+            """Use the examples in a metric's prompts as typical answers for estimates."""
             for prompt in vars(metric).values():
                 if isinstance(prompt, BasePrompt):
                     for _, answer in prompt.examples:

@@ -1,4 +1,4 @@
-"""The library ragas itself: imported when it is wanted, and quiet."""
+"""The ragas library, imported on first use."""
 
 import importlib
 from typing import Any
@@ -8,7 +8,7 @@ from assay.retrievers.base.installation import hint_extra
 
 
 def load() -> Any:
-    """Return ragas with its metrics. Raises AssayError where it cannot be imported."""
+    """Return ragas with its metrics. Raises AssayError if it cannot be imported."""
     try:
         importlib.import_module("ragas.metrics")
         importlib.import_module("ragas.metrics.collections")

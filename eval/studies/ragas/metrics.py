@@ -1,4 +1,4 @@
-"""The metrics of ragas that can be asked for, and the measure that comes nearest to each."""
+"""The supported metrics of ragas, and the nearest measure of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,16 @@ from assay.retrievers.base.suggestions import suggest
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric by the name of its class in ragas.
+    """A metric of ragas.
 
-    `nearest` is a measure's name with `{k}` for the cutoff, `of_context` the one that comes nearest
-    where the context of a stored answer is judged; empty where nothing comes near.
-    `judged` metrics ask a language model; `referenced` ones need the reference answer of a query,
-    `responded` ones an answer generated from the passages. `relation` says how the metric and its
-    nearest measure come to differ.
+    Attributes:
+        name: The name of its class in ragas.
+        nearest: The name of the nearest measure with `{k}` for the cutoff; empty if there is none.
+        relation: The reason why the metric and its nearest measure may differ.
+        judged: True if the metric asks a language model.
+        referenced: True if the metric needs the reference answer of a query.
+        responded: True if the metric needs an answer generated from the passages.
+        of_context: The nearest measure for the context of a stored answer; empty if there is none.
     """
 
     name: str
@@ -27,7 +30,7 @@ class Metric:
     of_context: str = ""
 
     def find_measure(self, k: int | None) -> str:
-        """Return the nearest measure, at the cutoff `k`, or without one of the context."""
+        """Return the nearest measure at the cutoff `k`, or of the context if `k` is None."""
         return self.of_context if k is None else self.nearest.format(k=k)
 
 
@@ -93,10 +96,10 @@ METRICS = (
 
 
 def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[Metric]:
-    """Return the metrics `names`; all there are where none is named, judged ones if `judge`.
+    """Return the metrics `names`, or all that apply if none is named.
 
-    Of `answers` there are judged ones alone. Raises AssayError for a name that is none, and for a
-    judged metric without a judge.
+    Judged metrics need `judge`; `answers` have only judged ones. Raises AssayError for an unknown
+    name, for a judged metric without a judge, and for a metric that does not apply to answers.
     """
     if answers and not judge:
         raise AssayError("--answers: calls a language model: give --provider")

@@ -1,4 +1,4 @@
-"""The metrics of ragas that need no language model: by ids, and by similarity of texts."""
+"""The metrics of ragas that need no language model: they compare ids or texts."""
 
 import asyncio
 import warnings
@@ -13,9 +13,9 @@ from assay.retrievers.base import Progress
 
 
 def score(metrics: Sequence[Metric], samples: Sequence[Sample], progress: Progress) -> list[Scores]:
-    """Return the scores of `metrics`. Raises AssayError where the extra is missing.
+    """Return the scores of `metrics`. Raises AssayError if the extra is missing.
 
-    A query without hits scores 0: ragas gives NaN or raises there.
+    A query without hits scores 0, because ragas returns NaN or raises for it.
     """
     if not metrics:
         return []
@@ -50,9 +50,9 @@ async def _score(metric: Any, sample: Sample) -> float:
 def _make(library: Any, name: str) -> Any:
     """Return an instance of the metric `name`.
 
-    ragas keeps these metrics under names that it calls deprecated, and has no others for them. Its
-    public entry notes every score for its analytics, and for that writes an id of the user below
-    the home directory, even where tracking is off: the entry is passed by.
+    ragas marks the names of these metrics as deprecated, but has no other names for them. Its
+    public method records every score for its analytics, and for that writes an id of the user below
+    the home directory even if tracking is off; so this class calls the private method instead.
     """
 
     class Unnoted:

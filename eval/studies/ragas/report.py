@@ -1,4 +1,4 @@
-"""What is said of scores of ragas: each metric beside the nearest measure, and where they part."""
+"""The report of ragas scores: each metric with its nearest measure, and where they differ."""
 
 from collections.abc import Iterator
 from operator import attrgetter, itemgetter
@@ -67,7 +67,7 @@ def _tell(result: RagasResult) -> str:
 
 
 def _show(name: str, result: RagasResult) -> Iterator[Block]:
-    """Yield the means of a run, what has no score, and the queries on which two scores part."""
+    """Yield the means of a run, the queries without a score, and those whose scores differ."""
     yield Table(name, name, COLUMNS, result.found, plot=Plot("mean", "whisker"))
     without = [
         *(

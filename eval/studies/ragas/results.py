@@ -1,4 +1,4 @@
-"""What ragas made of one run, and the file it is kept in."""
+"""The ragas scores of one run, and the file that stores them."""
 
 import json
 from collections.abc import Sequence
@@ -16,10 +16,14 @@ OF_ANSWERS = "ragas_answers.json"
 
 @dataclass(frozen=True)
 class RagasResult:
-    """Each metric beside its measure over the first `k` hits of `queries` queries.
+    """The ragas scores of a run, each compared with its nearest measure.
 
-    Without `k` it is of the stored answers and the contexts that they were given from.
-    `judge` is the name of the language model, empty where none was asked.
+    Attributes:
+        run: The run.
+        k: The number of hits scored; None if stored answers and their contexts were scored.
+        queries: The number of queries.
+        judge: The name of the language model; empty if none was asked.
+        found: The metrics.
     """
 
     run: StoredRun
@@ -30,11 +34,11 @@ class RagasResult:
 
     @property
     def path(self) -> Path:
-        """The file that it is kept in, in the folder of its run."""
+        """The file that stores the scores, in the folder of the run."""
         return self.run.folder / (OF_ANSWERS if self.k is None else FILE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the scores as JSON values."""
         return {
             "run": self.run.manifest.id,
             "collection": self.run.manifest.collection.name,
@@ -47,9 +51,9 @@ class RagasResult:
 
 
 def find_lost(result: RagasResult) -> str:
-    """Say what stands in the result's file and not in it; "" where nothing is lost by writing it.
+    """Describe the stored scores that writing `result` would lose; "" if it loses none.
 
-    That is another judge, more queries or other metrics.
+    Scores are lost if the file has another judge, more queries or other metrics.
     """
     try:
         before = json.loads(result.path.read_bytes())

@@ -1,4 +1,4 @@
-"""What ragas is shown of a stored run: the first k hits of a query, and its gold."""
+"""Samples of a stored run for ragas: the first k hits of a query, and its gold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,19 @@ from assay.retrievers.base import AssayError, Chunk
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One query as ragas sees it.
+    """The sample of one query for ragas.
 
-    `ids` are those the rank measures are computed on: at each of the first k places the gold item
-    that counts there, else the chunk. `contexts` are the chunks as they stand in their documents,
-    `passages` the same below their titles. `answer` is the reference answer, empty where the
-    collection has none. `response` is the answer that was given, empty where none was; None: the
-    judge gives one itself.
+    Attributes:
+        query: The id of the query.
+        text: The text of the query.
+        ids: The ids that rank measures are computed on: at each of the first k ranks the gold item
+            that counts there, else the chunk.
+        contexts: The texts of the chunks.
+        passages: The texts of the chunks below their titles.
+        gold_ids: The ids of the relevant gold items.
+        gold_contexts: The texts of the relevant gold items.
+        answer: The reference answer; empty if the collection has none.
+        response: The stored answer, empty if none was given; None if the judge writes one.
     """
 
     query: str
@@ -33,9 +39,9 @@ class Sample:
 
 
 def make_answered_samples(run: StoredRun, limit: int | None = None) -> list[Sample]:
-    """Return a sample for each query, or for `limit` of them, of its stored answer and its context.
+    """Return a sample of the stored answer and its context for each query, or for `limit` queries.
 
-    Raises AssayError where the run has no answers.
+    Raises AssayError if the run has no answers.
     """
     id_ = run.manifest.id
     answers = generated_answers.read(run.folder)
@@ -98,9 +104,9 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
 
 
 def _find_text(chunks: Sequence[Chunk], span: generated_answers.Span) -> tuple[str, str]:
-    """Return the title and the text of what a prompt held: a chunk, or its beginning.
+    """Return the title and the text of a span of a prompt: a chunk, or its beginning.
 
-    Raises ValueError where no chunk begins there.
+    Raises ValueError if no chunk begins there.
     """
     _, document, start, end = span
     there = (item for item in chunks if (item.doc_id, item.start) == (document, start))

@@ -1,4 +1,4 @@
-"""The scores of one metric, and what became of the queries that have none."""
+"""The scores of one metric, and the reasons for missing scores."""
 
 import math
 from collections import Counter
@@ -9,12 +9,12 @@ from functools import cached_property
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample
 
-Outcome = float | str  # a score, or in one phrase why there is none
+Outcome = float | str  # a score, or in one phrase the reason for none
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What became of each query, by its id, in the order of the samples.
+    """The outcomes of one metric by query id, in the order of the samples.
 
     `empty` queries had no hit and score 0, because ragas has no score for them.
     """
@@ -25,12 +25,12 @@ class Scores:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """The scores."""
+        """The scores by query id."""
         return {i: value for i, value in self.outcomes.items() if not isinstance(value, str)}
 
     @cached_property
     def missing(self) -> dict[str, str]:
-        """Why there is no score; these queries enter no mean."""
+        """The reasons for missing scores by query id; these queries are left out of means."""
         return {i: why for i, why in self.outcomes.items() if isinstance(why, str)}
 
     @property
@@ -45,7 +45,7 @@ def gather(
     found: Mapping[tuple[str, str], Outcome],
 ) -> list[Scores]:
     """Return the scores of metrics; `found` has the outcomes by metric and query."""
-    # In the order of the samples, not in that of the answers: intervals depend on it.
+    # In the order of the samples, not of the answers: intervals depend on it.
     return [
         Scores(
             metric,
@@ -57,5 +57,5 @@ def gather(
 
 
 def is_score(value: float) -> bool:
-    """Say whether what a metric returned is a score; average precision may exceed 1 by rounding."""
+    """Return True if `value` is a score; average precision may exceed 1 by rounding."""
     return not math.isnan(value) and -1e-6 <= value <= 1 + 1e-6

@@ -1,4 +1,4 @@
-"""Scoring stored runs with ragas: what is asked for, who judges, what it costs."""
+"""A study that scores stored runs with ragas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class RagasOptions(ModelOptions, RunsOptions):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The metrics, the samples of each run, and the job of asking about them, None for none."""
+    """The metrics, the samples of each run, and the job of asking a model; None without a model."""
 
     metrics: list[Metric]
     samples: list[tuple[StoredRun, list[Sample]]]
@@ -64,7 +64,7 @@ class Work:
 
 
 def preview(asked: RagasOptions, lab: Lab) -> Preview | None:
-    """Say what judging should cost."""
+    """Estimate the cost of judging."""
     if not asked.dry_run:
         return None
     work = _prepare(asked, lab)
@@ -119,7 +119,7 @@ def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
 
 
 def _prepare(asked: RagasOptions, lab: Lab) -> Work:
-    """Return what is asked for. Raises AssayError where a run has no answers and those are."""
+    """Return the requested work. Raises AssayError if answers are requested and a run has none."""
     metrics = choose(asked.metrics, judge=asked.provider is not None, answers=asked.answers)
     session = asked.provider and make_session(
         asked, "ragas", MAX_TOKENS, lab.resources, dry_run=asked.dry_run
@@ -148,7 +148,7 @@ def _prepare(asked: RagasOptions, lab: Lab) -> Work:
 
 
 def _list_metrics(result: RagasResult) -> dict[str, float]:
-    """Return the means that are added to a run's MLflow run."""
+    """Return the means to add to a run's MLflow run."""
     metrics: dict[str, float] = {}
     for item in result.found:
         if item.mean is not None:
@@ -158,7 +158,7 @@ def _list_metrics(result: RagasResult) -> dict[str, float]:
 
 
 def log(found: AskedRuns[RagasResult], _files: Sequence[Path], lab: Lab) -> list[str]:
-    """Add the means to the MLflow runs of their runs; return the ids of these."""
+    """Add the means to the MLflow runs of the scored runs; return the ids of the MLflow runs."""
     return log_runs(found, _list_metrics, lab)
 
 

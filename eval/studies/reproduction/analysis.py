@@ -1,4 +1,4 @@
-"""Figures measured here beside published ones, and the verdict on each."""
+"""Comparison of figures measured here with published ones, and the verdict on each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,10 +12,15 @@ DIGITS = 4  # of published figures
 
 @dataclass(frozen=True)
 class Row:
-    """A published figure and the one measured here, None where it was not.
+    """A published figure and the one measured here.
 
-    `reasons` are the known causes of a difference, in words; `why_not` says why nothing was
-    measured, and `run` is the run that was.
+    Attributes:
+        figure: The published figure.
+        measured: The figure measured here; None if it was not measured.
+        verdict: The verdict.
+        reasons: The known causes of a difference, in words.
+        why_not: The reason why nothing was measured; "" otherwise.
+        run: The id of the run that was measured.
     """
 
     figure: PublishedFigure
@@ -27,18 +32,18 @@ class Row:
 
     @property
     def difference(self) -> float | None:
-        """Measured less published."""
+        """The measured figure minus the published one."""
         if self.measured is None:
             return None
         return round(self.measured - self.figure.value, DIGITS)
 
     @property
     def unexplained(self) -> bool:
-        """Whether it differs, and no reason is known."""
+        """True if the figures differ and no reason is known."""
         return self.verdict == "differs" and not self.reasons
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the row as JSON values."""
         published = self.figure.model_dump(exclude={"reasons"})
         return {
             **published,
@@ -53,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SetResult:
-    """What was found on a set. `collection` is where it was found, "" where it is `missing`."""
+    """The figures of a set. `collection` is the reference it was loaded by, "" if `missing`."""
 
     name: str
     title: str
@@ -66,7 +71,17 @@ class SetResult:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All of it. `systems` has of each system its title and the command that makes its run."""
+    """A reproduction of published figures.
+
+    Attributes:
+        created: The time of the reproduction in UTC.
+        command: The command line.
+        tolerance: The limits of the verdicts.
+        sources: The publications by name.
+        systems: The title of each system, and the command that makes its run, by name.
+        sets: The sets.
+        environment: The environment of the measurement.
+    """
 
     created: str
     command: str
@@ -78,7 +93,7 @@ class Reproduction:
 
     @property
     def id(self) -> str:
-        """What names it: when it was made."""
+        """The id of the reproduction, with its time."""
         return f"reproduction-{self.created}"
 
     @property
@@ -87,7 +102,7 @@ class Reproduction:
         return [row for one in self.sets for row in one.rows if row.unexplained]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the reproduction as JSON values."""
         return {
             "created": self.created,
             "command": self.command,
@@ -103,9 +118,10 @@ class Reproduction:
 
 
 def judge(measured: float, figure: PublishedFigure, tolerance: Tolerance) -> Verdict:
-    """Return the verdict on a figure: by its difference, rounded as published figures are.
+    """Return the verdict on a figure by its difference, rounded as published figures are.
 
-    Where the published system is another one, there is nothing to agree with: it is shown beside.
+    The verdict is "beside" if the published system is another one, so that the figures need not
+    agree.
     """
     if figure.other:
         return "beside"
@@ -123,7 +139,7 @@ def make_row(
     why_not: str = "",
     run: str = "",
 ) -> Row:
-    """Return a figure with its verdict; reasons are given in words, where it is not OK."""
+    """Return a figure with its verdict, and with reasons in words if it is not OK."""
     verdict: Verdict = "not run" if measured is None else judge(measured, figure, tolerance)
     told: Sequence[str] = []
     if verdict == "beside":

@@ -1,4 +1,4 @@
-"""What a reproduction says: how many published figures are met, and each beside its own."""
+"""The report of a reproduction: the number of figures met, and each with the measured one."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def report(found: Reproduction) -> Report:
 
 
 def _tell(found: Reproduction) -> Iterator[str]:
-    """Yield how many figures are met, and how many there is nothing to agree with."""
+    """Yield the number of figures met, and the number of figures of other systems."""
     rows = [row for one in found.sets for row in one.rows if row.measured is not None]
     given = Counter(row.verdict for row in rows)
     judged = len(rows) - given["beside"]
@@ -120,7 +120,7 @@ def _colour(row: Row) -> Tone:
 
 
 def _show_missing(found: Reproduction) -> Iterator[Block]:
-    """Yield the sets that are not here, with why."""
+    """Yield the sets that are not available, with the reasons."""
     pairs = [
         (one.title, f"{one.missing}. The file has {count(len(one.rows), 'figure')} of it.")
         for one in found.sets

@@ -1,4 +1,4 @@
-"""Measuring beside published figures: sets are found, systems run on them, figures judged."""
+"""Measure systems on the sets of published figures and judge each figure."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def read_request(
 ) -> Mapping[str, str]:
     """Return the chosen sets, each with the collection given for it, "" for those of the file.
 
-    `words` are SET or SET=COLLECTION; all sets where there are none. Raises AssayError.
+    `words` are SET or SET=COLLECTION; without words, all sets are chosen. Raises AssayError.
     """
     chosen = {}
     for word in words:
@@ -52,10 +52,11 @@ def reproduce(
     rerun: bool,
     progress: Progress,
 ) -> Reproduction:
-    """Measure the systems (all where none is named) on the `chosen` sets, beside what is published.
+    """Measure systems on the `chosen` sets and compare them with published figures.
 
-    A set that is not here, and a system that cannot run here, is said so in its rows. Raises
-    AssayError where none of the chosen sets is here.
+    All systems are measured if none is named. The rows of a set that is not available, or of a
+    system that cannot run, give the reason. Raises AssayError if none of the chosen sets is
+    available.
     """
     wanted = set(systems) or set(settings.systems)
     results = []
@@ -100,9 +101,9 @@ def reproduce(
 def _open(
     name: str, published: PublishedSet, given: str, progress: Progress
 ) -> tuple[Collection, str]:
-    """Return the collection of a set, and the reference under which it was found.
+    """Return the collection of a set, and the reference that found it.
 
-    Raises AssayError: in one line why none is here, and how to get it.
+    Raises AssayError with one line: the reason why none is available, and how to get it.
     """
     reasons = []
     for reference in [given] if given else published.collections:
@@ -188,7 +189,7 @@ def _describe_missing(
 
 
 def log_reproduction(found: Reproduction, told: Report, files: Sequence[Path]) -> str:
-    """Send figures with the files written of them; return the id of their MLflow run.
+    """Send figures and their files to MLflow; return the id of the MLflow run.
 
     Raises TrackingError.
     """

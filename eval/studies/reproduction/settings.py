@@ -1,4 +1,4 @@
-"""What `configs/published.yaml` may say: published figures, and systems to measure beside them."""
+"""The settings of `configs/published.yaml`: published figures, and the systems to measure."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -104,7 +104,7 @@ def load_settings(path: Path) -> PublishedSettings:
 
 
 def check_known(kind: str, known: Iterable[str], names: Iterable[str]) -> None:
-    """Raise AssayError, listing what there is, unless all `names` are `known`."""
+    """Raise AssayError, listing the `known` names, unless all `names` are among them."""
     there = list(known)
     for name in names:
         if name not in there:

@@ -1,4 +1,4 @@
-"""Published figures, measured again."""
+"""A study that measures published figures again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -53,7 +53,7 @@ def find(asked: ReproductionOptions, lab: Lab) -> Reproduction:
 
 
 def write(found: Reproduction, told: Report, asked: ReproductionOptions, lab: Lab) -> Written:
-    """Write the figures into one folder, whichever are asked for."""
+    """Write the figures into one folder, the same for all choices of sets and systems."""
     place = (asked.output or lab.reports / "published") / "published"
     *_, text = files = write_beside(found, told, place)
     return Written({"report": text}, files)

@@ -1,4 +1,4 @@
-"""What lies in a folder of reports beside runs: by its pages and the small JSON files there."""
+"""The reports other than runs in a folder of reports, found by their pages and JSON files."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from assay.eval.runs.manifest import MANIFEST
 from assay.eval.studies.run.overview_state import INDEX
 from assay.retrievers.base import cut
 
-# What pages are of, by the name of their JSON file or of the folder that holds several.
+# Kinds of reports, by the name of their JSON file or of the folder that holds several.
 KINDS = {
     "comparison": "Comparisons",
     "sweep": "Sweeps",
@@ -38,10 +38,16 @@ LONGEST = 300  # characters of a verdict
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A report: its `name` is its place below the reports, as is `href`, the path of its page.
+    """A report other than a run.
 
-    `made` is when, to the minute in UTC; `verdict` is "" where no file says one; `facts` is its
-    JSON, read of comparisons and gates alone.
+    Attributes:
+        kind: The kind of report, one of `KINDS` or `OTHERS`.
+        name: Its path below the reports, without the name or suffix of the page.
+        href: The path of its page below the reports.
+        made: The time of the page in UTC, to the minute.
+        verdict: The verdict; "" if no file has one.
+        facts: The content of its JSON file; {} unless it is a comparison, a gate, or a report
+            without a summary file.
     """
 
     kind: str
@@ -54,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """What a comparison or a gate says of a run, with the tone of the words and where it stands."""
+    """The verdict of a comparison or a gate on a run: words, their tone, and a link."""
 
     words: str
     tone: str
@@ -62,7 +68,7 @@ class RunVerdict:
 
 
 def list_findings(reports: Path) -> list[Finding]:
-    """Return the reports that have a page, by their kinds and the newest first."""
+    """Return the reports that have a page, sorted by kind, the newest of each kind first."""
     pages = [*reports.glob("*/*.html"), *(i for i in reports.glob("*.html") if i.name != INDEX)]
     found = [_read(page, reports) for page in pages if not (page.parent / MANIFEST).exists()]
     order = [*KINDS.values(), OTHERS]
@@ -71,10 +77,10 @@ def list_findings(reports: Path) -> list[Finding]:
 
 
 def judge_runs(findings: Sequence[Finding]) -> dict[str, list[RunVerdict]]:
-    """Return by run what the newest gate and the newest comparison that it is in say of it."""
+    """Return the verdicts of the newest gate and the newest comparison on each run, by run id."""
     found: dict[str, dict[str, RunVerdict]] = {}
     for item in findings:
-        # Somebody else's file may hold anything.
+        # A file of another program may have any content.
         with suppress(LookupError, TypeError, AttributeError):
             for run, words, tone in _judge(item):
                 found.setdefault(run, {}).setdefault(item.kind, RunVerdict(words, tone, item.href))
@@ -102,7 +108,7 @@ def _read(page: Path, reports: Path) -> Finding:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file; an empty one where there is none."""
+    """Return the mapping in a JSON file; an empty one if there is none."""
     with suppress(OSError, ValueError):
         if path.suffix == ".json" and isinstance(value := json.loads(path.read_bytes()), dict):
             return value
@@ -110,7 +116,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _judge(item: Finding) -> Iterator[tuple[str, str, str]]:
-    """Yield runs, what is said of each, and the tone of it."""
+    """Yield the id of each run with the words and the tone of its verdict."""
     if item.kind == KINDS["gate"]:
         verdict = str(item.facts["verdict"])
         tones = {"pass": "better", "regression": "worse"}

@@ -1,4 +1,4 @@
-"""What the Python API returns for a stored run: its figures as DataFrames."""
+"""The result of a stored run in the Python API: its figures as DataFrames."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class RunResult(StudyResult[Summary]):
-    """A stored run. Its figures and its report are made when they are first asked for.
+    """A stored run. Its figures and its report are computed on first access.
 
-    `.tables` has `measures`, `by_type`, `unjudged`, `statuses`, `ceilings`, `latency`, `index` and
-    more, as far as there is something in them: those of the run's page.
+    `.tables` has the tables of the run's page that are not empty: `measures`, `by_type`,
+    `unjudged`, `statuses`, `ceilings`, `latency`, `index` and more.
 
     Attributes:
-        stored: The run as it is stored; all figures are made of it.
-        names: The measures it is judged by, those of its config unless they are given.
+        stored: The stored run, from which all figures are computed.
+        names: The measures to compute; if empty, those of the run's config.
 
     """
 
@@ -46,7 +46,7 @@ class RunResult(StudyResult[Summary]):
 
     @cached_property
     def report(self) -> Report:
-        """What is said of the run."""
+        """The report of the run."""
         return report(self.found)
 
     @property
@@ -66,7 +66,7 @@ class RunResult(StudyResult[Summary]):
 
     @property
     def created(self) -> datetime:
-        """When the run was finished."""
+        """The time at which the run finished."""
         return datetime.fromisoformat(self.stored.manifest.created)
 
     @property
@@ -76,17 +76,17 @@ class RunResult(StudyResult[Summary]):
 
     @cached_property
     def per_query(self) -> "DataFrame":
-        """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
+        """Scores by query id: `type`, `text`, a column per measure, and `milliseconds` if timed."""
         from assay.eval.runs.summary.exports import frame_queries, tabulate_queries
 
         return frame_queries(tabulate_queries(self.found))
 
     @cached_property
     def attribution(self) -> "DataFrame":
-        """A row a relevant gold item: found in the first ten hits, or at which step it was lost.
+        """A row per relevant gold item: found in the first ten hits, or the step that lost it.
 
         `status` and `where` are those of `assay explain`; `rank.<step>` is the rank at which the
-        step lists it, none where it does not; `text` is the item's own.
+        step lists the item, missing if it does not; `text` is the item's text.
         """
         need_pandas()
         from pandas import DataFrame
@@ -112,19 +112,19 @@ class RunResult(StudyResult[Summary]):
 
     @property
     def page(self) -> Path:
-        """The page of the run, written where there is none yet."""
+        """The path of the page of the run, which is written if there is none yet."""
         page = self.stored.folder / PAGE
         return page if page.exists() else write(self.found)
 
     def hits(self, query_id: str) -> "DataFrame":
-        """Return what one query retrieved.
+        """Return the hits of one query.
 
         Args:
             query_id: The id of a query that was searched.
 
         Returns:
-            By rank: `chunk`, `document`, `grade`, `score` and `text`. The grade is the one that the
-            rank counts with: none where no one has judged the chunk, 0 where it is judged
+            By rank: `chunk`, `document`, `grade`, `score` and `text`. The grade is the one that
+            counts at the rank: missing if nobody has judged the chunk, 0 if it is judged
             irrelevant or repeats gold found before.
 
         Raises:

@@ -1,4 +1,4 @@
-"""`index.html`: all that a folder of reports holds, on one page, each with a link to its own."""
+"""The page `index.html` of a folder of reports, with a link to the page of each report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ SHORT = 8  # characters of a commit
 
 @dataclass(frozen=True, slots=True)
 class CollectionRow:
-    """A collection by its newest run, and how many runs there are.
+    """A collection as of its newest run, with the number of its runs.
 
-    `detectable` is the smallest difference in `FORETOLD` that its queries are expected to show,
-    None where they can show none.
+    `detectable` is the smallest difference in `FORETOLD` that its queries are expected to show;
+    None if they can show none.
     """
 
     name: str
@@ -36,9 +36,9 @@ class CollectionRow:
 
 
 def write_pages(rows: Sequence[RunRow], progress: Progress) -> None:
-    """Write the pages that runs lack, such as those made to be compared.
+    """Write the missing pages of runs, for example of those made for a comparison.
 
-    Say of which run no page can be made.
+    Reports each run for which no page can be made.
     """
     from assay.eval.running.run import write_report
 
@@ -51,10 +51,10 @@ def write_pages(rows: Sequence[RunRow], progress: Progress) -> None:
 
 
 def write_overview(reports: Path) -> Path:
-    """Write the page of what lies in `reports`; return its path.
+    """Write the page of all reports in `reports`; return its path.
 
-    Figures are those that reports have written: nothing is computed. Raises AssayError where
-    somebody else's page stands in its place.
+    Figures are read from the files of reports, not computed. Raises AssayError if a page of another
+    program has the same path.
     """
     page = reports / INDEX
     if not is_ours(page):
@@ -76,7 +76,7 @@ def write_overview(reports: Path) -> Path:
 
 
 def list_collections(rows: Sequence[RunRow]) -> list[CollectionRow]:
-    """Return the collections of runs, by name; `rows` have the newest first."""
+    """Return the collections of runs, sorted by name; `rows` must have the newest first."""
     found: dict[tuple[str, str], list[RunRow]] = {}
     for row in rows:
         found.setdefault((row.collection, row.place), []).append(row)

@@ -1,4 +1,4 @@
-"""Whether the page of all reports shows what the folder holds; cheap to ask after each command."""
+"""A cheap check, made after each command, that the page of all reports is up to date."""
 
 import os
 from pathlib import Path
@@ -7,13 +7,13 @@ from assay.retrievers.store.digest import digest
 
 INDEX = "index.html"
 SHOWN = ("*/manifest.json", "*/*.html")
-MARK = 'data-overview="'  # before the state of the folder, in the page
+MARK = 'data-overview="'  # precedes the state of the folder in the page
 
 
 def find_state(reports: Path) -> str:
-    """Return what changes whenever a report is stored in the folder, changed or deleted.
+    """Return a digest that changes when a report in the folder is stored, changed or deleted.
 
-    Files are put into their folders whole, so that the time of a folder tells.
+    Files are moved into their folders complete, so the modification times of folders are enough.
     """
     with os.scandir(reports) as entries:
         found = sorted(
@@ -25,15 +25,15 @@ def find_state(reports: Path) -> str:
 
 
 def is_ours(page: Path) -> bool:
-    """Say whether nothing stands in the place of the page but an earlier one."""
+    """Return True if there is no file at the path of the page, or an earlier page of Assay."""
     return not page.exists() or MARK in page.read_text(encoding="utf-8", errors="replace")
 
 
 def is_stale(reports: Path) -> bool:
-    """Say whether a report was stored, changed or deleted since the page was written.
+    """Return True if a report was stored, changed or deleted since the page was written.
 
-    Not so of a folder without reports, nor where somebody else's page stands in its place. Raises
-    OSError.
+    Returns False for a folder without reports, and if a page of another program has the same path.
+    Raises OSError.
     """
     page = reports / INDEX
     if not reports.is_dir() or not is_ours(page):

@@ -1,4 +1,4 @@
-"""The stored runs of a folder at a glance: what each was, and its means."""
+"""The list of the stored runs of a folder, with the facts and the means of each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The means of a run, their 95 % intervals where known, its median of ms and its queries."""
+    """The means of a run, their 95 % intervals if known, its median in ms, and its queries."""
 
     means: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Ends] = field(default_factory=dict)
@@ -36,11 +36,26 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A stored run: `means` by measure with `intervals`, `p50` in ms, None where it was not timed.
+    """A stored run in the list of runs.
 
-    `load` is who worked on the machine while it was timed, None where that was not observed.
-    `commit` is that of the repository that was worked in, else of Assay; "" where neither is known.
-    `place` tells collections of one name apart: see `CollectionFacts`.
+    Attributes:
+        id: The id of the run.
+        folder: The folder of the run.
+        config: The name of the config.
+        collection: The name of the collection.
+        created: The time of the run.
+        queries: The number of queries.
+        sampled: True if the run used a sample of the queries.
+        degraded: True if a part of the pipeline could not do its work.
+        commit: The commit of the working repository, else of Assay; "" if neither is known.
+        means: The means by measure.
+        p50: The median latency in ms; None if the run was not timed.
+        page: The path of its page; None if there is none.
+        load: The load of the machine while the run was timed; None if it was not observed.
+        place: The place of the collection, which distinguishes collections of one name: see
+            `CollectionFacts`.
+        intervals: The 95 % intervals by measure, if known.
+        facts: The facts about the collection.
     """
 
     id: str
@@ -62,12 +77,12 @@ class RunRow:
 
     @property
     def bytes(self) -> int:
-        """What its folder takes."""
+        """The size of the folder in bytes."""
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     @property
     def busy(self) -> bool:
-        """Whether the run was timed on a machine where other processes were working."""
+        """True if other processes kept the machine busy while the run was timed."""
         return self.load is not None and self.load.is_busy()
 
     def as_json(self) -> dict[str, Any]:
@@ -134,7 +149,7 @@ class RunFilter(StudyOptions):
         return day
 
     def fits(self, row: RunRow) -> bool:
-        """Say whether a run is meant."""
+        """Return True if the run passes the filter."""
         least = dict(map(_split_least, self.least))
         return (
             self.config in ("", row.config)
@@ -148,11 +163,11 @@ class RunFilter(StudyOptions):
 def list_runs(
     reports: Path, wanted: RunFilter | None = None, *, scored: bool = True
 ) -> list[RunRow]:
-    """Return the finished runs in `reports` that are wanted, the newest first.
+    """Return the finished runs in `reports` that pass the filter `wanted`, the newest first.
 
-    Runs that this version cannot read are left out; unless `scored`, those of which nothing was
-    exported have no means. Raises AssayError, with the names there are,
-    where a config or a collection is wanted that no run has.
+    Runs that this version cannot read are left out. Unless `scored`, runs without exported figures
+    have no means. Raises AssayError, listing the existing names, if no run has the config or the
+    collection of the filter.
     """
     paths = reports.glob(f"*/{MANIFEST}")
     found = [row for path in paths if (row := read_run(path.parent, scored=scored))]
@@ -167,7 +182,7 @@ def list_runs(
 
 
 def read_run(folder: Path, *, scored: bool = True) -> RunRow | None:
-    """Return the run in `folder`, see `list_runs`; None where this version cannot read it."""
+    """Return the run in `folder`, see `list_runs`; None if this version cannot read it."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):
@@ -200,7 +215,7 @@ def read_run(folder: Path, *, scored: bool = True) -> RunRow | None:
 
 
 def sort_by(rows: Sequence[RunRow], measure: str) -> list[RunRow]:
-    """Return runs, the best in `measure` first; those without it come last."""
+    """Return the runs, the best in `measure` first, and those without it last."""
     sign = measures.find(measure).sign
     return sorted(
         rows, key=lambda row: (measure not in row.means, -sign * row.means.get(measure, 0.0))
@@ -208,7 +223,7 @@ def sort_by(rows: Sequence[RunRow], measure: str) -> list[RunRow]:
 
 
 def _read_means(path: Path) -> Figures | None:
-    """Return the figures that were exported; None where there are none, or they are damaged."""
+    """Return the exported figures; None if there are none or they are damaged."""
     try:
         found = json.loads(path.read_bytes())
         measured = {str(name): item for name, item in found["measures"].items()}
@@ -226,7 +241,7 @@ def _read_means(path: Path) -> Figures | None:
 
 
 def _score(folder: Path) -> Figures:
-    """Return the figures of a run that nothing was exported of, such as one made to be compared."""
+    """Compute the figures of a run without exports, for example one made for a comparison."""
     run = load(folder)
     scores = measures.score(run.measures, run.joined, run.gold)
     means = {name: fmean(found.values()) for name, found in scores.items()}

@@ -1,7 +1,8 @@
-"""Whether the figures of a run are those that its exported files give, without the run itself.
+"""Verification that the figures of a run follow from its exported files, without the run itself.
 
-What has a form in TREC is ir-measures' on run.trec and qrels.trec, for recall on the lines down to
-the cutoff in hits. What counts hits or tokens is found in items.csv. See docs/measures.md.
+Measures with a TREC equivalent are recomputed by ir-measures from run.trec and qrels.trec, recall
+from the lines down to the cutoff in hits. Measures that count hits or tokens are recomputed from
+items.csv. See docs/measures.md.
 """
 
 import csv
@@ -35,10 +36,15 @@ SAME = 1e-12  # scores closer than this are the same: sums may be taken in anoth
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One measure: the mean told, the mean recomputed and the files it came from.
+    """The check of one measure.
 
-    `differing` are the queries whose scores are not the same. `recomputed` is None for a measure
-    of a package, which sees more of a ranking than files hold.
+    Attributes:
+        measure: The name of the measure.
+        told: The reported mean.
+        recomputed: The recomputed mean; None for a measure of a package, which sees more of a
+            ranking than the files hold.
+        source: The files that it was recomputed from.
+        differing: The queries whose scores differ.
     """
 
     measure: str
@@ -49,7 +55,7 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """identical, or what is not."""
+        """The verdict in words: identical, or the number of queries that differ."""
         if self.recomputed is None:
             return "not recomputed: a measure of a package"
         return f"differs on {len(self.differing)} queries" if self.differing else "identical"
@@ -61,7 +67,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """A hit as items.csv has it, with the items that it counts for, best grade first."""
+    """A hit in items.csv, with the items that it counts for, best grade first."""
 
     chunk: str
     tokens: int
@@ -70,7 +76,7 @@ class _Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Exports:
-    """What the files of a run hold, by query; `ranks` are those of the hits, by id."""
+    """The exported files of a run, by query; `ranks` are the ranks of the hits, by id."""
 
     run: Run
     ranks: Mapping[str, Mapping[str, int]]
@@ -81,7 +87,7 @@ class _Exports:
 def verify(folder: Path) -> list[Check]:
     """Return a check of every measure in the per-query table of the run in `folder`.
 
-    Raises AssayError where a file is missing, or is none that `export` writes.
+    Raises AssayError if a file is missing or is not as `export` writes it.
     """
     try:
         told = _read_scores(folder / PER_QUERY)
@@ -138,14 +144,14 @@ def _recompute(measure: Measure, exports: _Exports) -> tuple[str, ByQuery | None
 
 
 def _list_items(hits: Sequence[_Hit], budget: int) -> dict[str, float]:
-    """Return the items that the hits which fit into `budget` tokens together count for."""
+    """Return the items that the first hits, as many as fit into `budget` tokens, count for."""
     totals = accumulate(hit.tokens for hit in hits)
     within = [hit for hit, total in zip(hits, totals, strict=True) if total <= budget]
     return {item: 1.0 for hit in within for item in hit.items}
 
 
 def _read_scores(path: Path) -> dict[str, ByQuery]:
-    """Return {measure: {query id: score}} as the per-query table tells it."""
+    """Return {measure: {query id: score}} from the per-query table."""
     columns = read_queries(path)
     queries = [as_word(query) for query in columns["query_id"]]
     return {

@@ -1,4 +1,4 @@
-"""The measures of a run, recomputed from the files it was exported to."""
+"""A study that recomputes the measures of a run from its exported files."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,18 +15,18 @@ from assay.eval.studies.run.verification import Check, verify
 
 @dataclass(frozen=True)
 class Verification:
-    """A run, by its id, and a check of each of its measures."""
+    """The id of a run, and the check of each of its measures."""
 
     run: str
     checks: tuple[Check, ...]
 
     @property
     def differing(self) -> int:
-        """The number of measures that are not those of the files."""
+        """The number of measures that differ from the files."""
         return sum(bool(check.differing) for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the verification as JSON values."""
         found = {check.measure: check.as_json() for check in self.checks}
         return {"run": self.run, "measures": found, "ir_measures": list_standard(found)}
 
@@ -48,7 +48,7 @@ def find(asked: RunOptions, lab: Lab) -> Verification:
 
 
 def report(found: Verification) -> Report:
-    """Return what was recomputed, a row a measure."""
+    """Return the report of the verification, with a row per measure."""
     wrong = f"{found.differing} of {len(found.checks)} measures differ from the files"
     columns = [
         Column("measure", "Measure"),

@@ -1,1 +1,1 @@
-"""Search: what a pipeline returns for a query, without judgments."""
+"""Search: the results of a pipeline for a query, without judgments."""

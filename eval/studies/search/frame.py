@@ -1,4 +1,4 @@
-"""What the Python API returns for one query: hits and trace as DataFrames."""
+"""The result of one query in the Python API: hits and trace as DataFrames."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class SearchResult:
         name: The name of the pipeline.
         collection: The name of the collection.
         ranking: The whole answer as objects.
-        neighborhoods: By chunk id, where a hit stands, and what points from it and at it.
+        neighborhoods: The place of each hit, and its references in both directions, by chunk id.
 
     """
 
@@ -39,13 +39,13 @@ class SearchResult:
 
     @cached_property
     def hits(self) -> "DataFrame":
-        """By rank: `chunk`, `document`, its span from `start` to `end`, `score`, and `text`.
+        """The hits by rank: `chunk`, `document`, span from `start` to `end`, `score`, and `text`.
 
-        `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
+        `rank.<leg>` is the rank at which a leg lists the chunk, missing if it does not. `kind`,
         `section`, `headings` and `context` are the chunk's; `level`, `order`, `total`, `combined`,
         `split`, `parents`, `references`, `outgoing` and `incoming` those of its neighborhood;
         `title`, `source`, `page`, `updated_at`, `language` and `summary` those of its document,
-        none where a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects
+        missing if a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects
         with a term's text, exceptions and source.
         """
         need_pandas()
@@ -78,7 +78,7 @@ class SearchResult:
 
     @cached_property
     def trace(self) -> "DataFrame":
-        """By step: its `kind`, `milliseconds`, how many `candidates` it put out, and its `note`."""
+        """The steps by name: `kind`, `milliseconds`, number of output `candidates`, and `note`."""
         need_pandas()
         from pandas import DataFrame, Index
 
@@ -93,7 +93,7 @@ class SearchResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What could not do its work."""
+        """A line for each part of the pipeline that could not do its work."""
         return tuple(f"degraded: {line}" for line in self.ranking.degraded)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""One query on the collection of a config: what is found, and what every step did."""
+"""Search for one query on the collection of a config, with the work of every step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,9 +23,9 @@ from assay.retrievers.stages.context import assemble
 
 
 class Step(NamedTuple):
-    """A step of the search, and the number of candidates it was given and put out.
+    """A step of the search, with the numbers of its input and output candidates.
 
-    Legs are given none, and what happens to the query has to do with none.
+    Legs have no input, and steps on the query have neither.
     """
 
     trace: StageTrace
@@ -35,9 +35,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchAnswer:
-    """What a search found; `k` of its hits are to be shown. `context` is None if not asked for.
+    """The result of a search.
 
-    `neighborhoods` are those of the hits to be shown, by chunk id, as far as they are known.
+    Attributes:
+        pipeline: The name of the pipeline.
+        collection: The name of the collection.
+        query: The text of the query.
+        ranking: The ranking.
+        k: The number of hits to show.
+        context: The context for a prompt; None if not requested.
+        neighborhoods: The neighborhoods of the hits to show, by chunk id, as far as known.
     """
 
     pipeline: str
@@ -50,7 +57,7 @@ class SearchAnswer:
 
     @property
     def shown(self) -> list[tuple[int, Hit]]:
-        """The hits to be shown, each with its rank."""
+        """The hits to show, each with its rank."""
         return list(enumerate(self.ranking.hits[: self.k], start=1))
 
     def steps(self) -> Iterator[Step]:
@@ -65,7 +72,7 @@ class SearchAnswer:
             found = found | ids if step.kind == "leg" else ids
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {
             "config": self.pipeline,
             "collection": self.collection,
@@ -95,11 +102,12 @@ class SearchAnswer:
 def search(settings: RunConfig, asked: Query, k: int, context: bool) -> SearchAnswer:
     """Search the collection of `settings` for `asked`, twice, and return the second search.
 
-    A folder or file of documents without a card is searched too. Raises AssayError, as for a filter
-    or a principal that the card does not know.
+    The second search is made with models loaded, and no answer comes from a cache. A folder or file
+    of documents without a card is searched too. Raises AssayError, for example for a filter or a
+    principal that the card does not know.
 
-    By then models are loaded; no answer comes from a cache. With `context` it holds what a prompt
-    would get: what the stage `context` keeps, or without that stage the first `k` hits.
+    With `context` the result has the context for a prompt: the hits that the stage `context` keeps,
+    or without that stage the first `k` hits.
     """
     resources = make_resources()
     collection = open_collection(settings.dataset, resources, settings.documents.converter)
@@ -125,7 +133,7 @@ def open_collection(
 ) -> Collection:
     """Return the collection that `reference` names, or the documents of a bare folder or file.
 
-    Its queries and judgments, of which a search has no use, are not read.
+    Its queries and judgments are not read, because a search does not use them.
     """
     if not is_bare(reference):
         return load_unjudged(reference, resources.progress)
@@ -142,9 +150,9 @@ def read_neighborhoods(
     *,
     references: bool,
 ) -> dict[str, ChunkNeighborhood]:
-    """Return the neighborhoods of `hits` by chunk id; none where `retriever` lists no chunks.
+    """Return the neighborhoods of `hits` by chunk id; {} if `retriever` lists no chunks.
 
-    What `asked` may not find is no neighbor. `references` says whether cross-references are read.
+    Chunks that `asked` may not find are left out. Cross-references are read if `references`.
     """
     chunks, documents = retriever.list_chunks(), collection.documents
     if not (chunks and hits):

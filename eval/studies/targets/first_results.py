@@ -1,4 +1,4 @@
-"""Measurements of a query's first results: of how many documents, and how alike, they are."""
+"""Measurements of a query's first results: their number of documents and their similarity."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -25,7 +25,7 @@ from assay.retrievers.base import AssayError
 class Documents(BaseMeasurement):
     """The share of queries whose first results come from several documents.
 
-    `counted` is for what should hold of every query: the number of those where it does not.
+    `counted` is for conditions that every query should meet: the number of queries that do not.
     """
 
     type: Literal["documents"]
@@ -35,19 +35,19 @@ class Documents(BaseMeasurement):
 
     @property
     def unit(self) -> Unit:
-        """The unit of its value and limits."""
+        """The unit of the value and the limits."""
         return "count" if self.counted else "share"
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         wanted = f"{self.documents} documents or more"
         hold = f"do not hold {wanted}" if self.counted else f"hold {wanted}"
         return f"queries whose top {self.depth} {hold}, {self.pipeline} on {self.dataset}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the share, or how many fall short: a count of what is, with no interval.
+        """Return the share, or the number of queries that fall short, which has no interval.
 
-        A ranking that has results of fewer documents in all does not count.
+        A ranking whose results have fewer documents in total is left out.
         """
         run = lab.run(self.pipeline, self.dataset)
         by_query = {
@@ -71,7 +71,7 @@ class Documents(BaseMeasurement):
 class Similarity(PairedMeasurement):
     """The paired change of how alike a query's first results are, from one pipeline to another.
 
-    That is the mean cosine of every two of them, by the default encoder.
+    The similarity is the mean cosine of all pairs of results, by the default encoder.
     """
 
     usual_unit: ClassVar[Unit] = "difference"
@@ -79,7 +79,7 @@ class Similarity(PairedMeasurement):
     depth: int = Field(5, ge=2, description="how many results are looked at")
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return (
             f"change of the mean cosine within the top {self.depth}, {self.base} → "
             f"{self.pipeline}, on {self.dataset}"
@@ -112,7 +112,8 @@ class Similarity(PairedMeasurement):
 class Duplicates(BaseMeasurement):
     """How many of the first results of all queries are duplicates of one before them.
 
-    Those are results of a cosine of `over` or more, by the default encoder.
+    A duplicate is a result with a cosine of `over` or more with an earlier one, by the default
+    encoder.
     """
 
     usual_unit: ClassVar[Unit] = "count"
@@ -121,14 +122,14 @@ class Duplicates(BaseMeasurement):
     over: float = Field(0.85, gt=-1, lt=1, description="the cosine from which two results are one")
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return (
             f"results within the top {self.depth} of a cosine of {self.over:g} or more with one "
             f"before, {self.pipeline} on {self.dataset}"
         )
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return how many there are: a count of what is."""
+        """Return the number of duplicates, a count without an interval."""
         run = lab.run(self.pipeline, self.dataset)
         shown = [
             [hit.chunk.searchable for hit in ranking.hits[: self.depth]]
@@ -143,7 +144,7 @@ class Duplicates(BaseMeasurement):
 
 
 def _compare(lists: Sequence[Sequence[str]], lab: TargetLab) -> list[NDArray[np.floating]]:
-    """Return for each list of texts the cosine of every two, by the default encoder."""
+    """Return the matrix of cosines of each list of texts, by the default encoder."""
     texts = sorted({text for listed in lists for text in listed})
     vectors = dict(zip(texts, lab.encode(texts), strict=True))
     found = []

@@ -1,4 +1,4 @@
-"""Measurements of an ingestion, and of what a search shows after documents were edited."""
+"""Measurements of an ingestion, and of stale search results after documents were edited."""
 
 from itertools import chain
 from typing import ClassVar, Literal
@@ -14,7 +14,7 @@ from assay.eval.studies.targets.results import MeasuredValue
 from assay.eval.studies.targets.staleness import count_stale
 from assay.retrievers.base import AssayError
 
-STALE_DEPTH = 10  # results of a search that are looked at
+STALE_DEPTH = 10  # results of a search that are checked
 INGEST = {
     "seconds_per_100_pages": "seconds per 100 pages of 500 words",
     "seconds_of_slowest_document": "seconds of the document that took longest",
@@ -45,21 +45,21 @@ class Ingest(BaseMeasurement):
 
     @property
     def timed(self) -> bool:
-        """Whether the figure is a time."""
+        """True if the figure is a time."""
         return self.figure.startswith("seconds")
 
     @property
     def unit(self) -> Unit:
-        """The unit of its limits, and of its value but where that is a share."""
+        """The unit of the limits, and of the value unless that is a share."""
         return "s" if self.timed else "count"
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         contexts = ", contexts included" if self.contexts else ""
         return f"{INGEST[self.figure]}{contexts}, {self.pipeline} on {self.dataset}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the figure of an ingestion made now."""
+        """Ingest the collection and return the figure."""
         made = lab.ingest(self.pipeline, self.dataset, self.timed)
         if self.figure == "seconds_per_100_pages":
             return self._find_pace(made)
@@ -80,9 +80,9 @@ class Ingest(BaseMeasurement):
         return self.tell(exact(number, of), f"of {of:,} chunks")
 
     def _find_share_on_target(self, made: Ingestion) -> MeasuredValue:
-        """Return the share of chunks on target, with the bootstrap's interval over documents.
+        """Return the share of chunks on target, with a bootstrap interval over documents.
 
-        Counted are the chunks of documents, or of parts, that have text for one of them.
+        Only chunks of documents, or of parts, with enough text for a chunk on target are counted.
         """
         parts = self.figure == "on_target_parts"
         if parts:
@@ -97,9 +97,9 @@ class Ingest(BaseMeasurement):
         return self.tell(share, f"of {sum(map(len, counted)):,} chunks", unit="share")
 
     def _find_pace(self, made: Ingestion) -> MeasuredValue:
-        """Return the seconds per 100 pages, with the bootstrap's interval over documents.
+        """Return the seconds per 100 pages, with a bootstrap interval over documents.
 
-        What was not done document by document is spread over them by their pages.
+        Time that was not spent on single documents is distributed over them by their pages.
         """
         left_out = set() if self.contexts else {"context"}
         total = sum(taken for name, taken in made.seconds.items() if name not in left_out)
@@ -122,11 +122,11 @@ class Stale(BaseMeasurement):
     type: Literal["stale"]
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return f"stale results after re-ingestion, {self.pipeline} on {self.dataset}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return how many of all results, and in the note what could have been stale."""
+        """Return the number of stale results, with a note on the results that could be stale."""
         collection = lab.collection(self.dataset)
         found = count_stale(lambda: lab.build(self.pipeline, self.dataset), collection, STALE_DEPTH)
         return self.tell(

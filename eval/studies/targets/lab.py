@@ -1,4 +1,4 @@
-"""Where targets are measured: pipelines by name become runs, experiments and ingestions."""
+"""The lab that measures targets: it makes runs, experiments and ingestions of pipelines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,9 +42,9 @@ class PipelineReference(Settings):
 
 
 class TargetLab:
-    """What makes runs, experiments and ingestions; what it made once in a call it gives again.
+    """A lab that makes runs, experiments and ingestions, each once per call of the command.
 
-    Everything raises AssayError when a collection, a model or a server is not here.
+    All methods raise AssayError if a collection, a model or a server is not available.
     """
 
     def __init__(
@@ -55,10 +55,14 @@ class TargetLab:
         rerun: bool,
         progress: Progress,
     ) -> None:
-        """`pipelines` are those that are no config of their own, by name.
+        """Make a lab.
 
-        `configs` is the folder of the configs, `stored` that of what experiments gave. `rerun`
-        makes runs and experiments anew.
+        Args:
+            pipelines: The pipelines without a config file of their own, by name.
+            configs: The folder of the configs.
+            stored: The folder of the results of experiments.
+            rerun: True to make runs and experiments again.
+            progress: The progress to report to.
         """
         self._pipelines = pipelines
         self._configs = configs
@@ -72,12 +76,12 @@ class TargetLab:
 
     @contextmanager
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
-        """Yield a pipeline, not yet indexed."""
+        """Yield the retriever of a pipeline, not yet indexed."""
         with self.config(pipeline, dataset).build(make_resources()) as retriever:
             yield retriever
 
     def time_grown(self, pipeline: str, dataset: str, chunks: int) -> Sequence[LatencySample]:
-        """Time a pipeline on the passages of a collection and as many composed ones as it takes."""
+        """Time a pipeline on the passages of a collection, grown to `chunks` with composed ones."""
         config = self.config(pipeline, dataset)
         with forgetful(make_resources()) as resources:
             passages = growth.compose([growth.read_source(dataset, resources)], chunks)
@@ -101,14 +105,16 @@ class TargetLab:
         return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)[:2]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """Return the vectors of texts by the default encoder, of length 1, a row each."""
+        """Return the vectors of texts by the default encoder, of length 1, one row per text."""
         return EncoderSettings().build(make_resources()).encode_passages(texts)
 
     def remember(
         self, asked: Any, dataset: str, make: Callable[[], MeasuredValue]
     ) -> MeasuredValue:
-        """Return what an experiment gave before, where nothing it depends on but the machine has
-        changed: `asked` as JSON values, the collection, and the code.
+        """Return the stored result of an experiment, or make and store it.
+
+        A stored result is used if the request `asked`, as JSON values, the collection, the code and
+        the packages are the same; the machine may differ.
         """
         content = self.collection(dataset).digest
         key = digest(asked, content, environment.digest_code(), environment.packages())
@@ -124,22 +130,22 @@ class TargetLab:
         return found
 
     def _make_run(self, pipeline: str, dataset: str) -> StoredRun:
-        """Return the stored run of a pipeline, made where there is none."""
+        """Return the stored run of a pipeline; make it if there is none."""
         run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
         assert isinstance(run, StoredRun)
         return run
 
     def _ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
-        """Ingest a collection; `rerun` finds nothing in the cache but models."""
+        """Ingest a collection; with `rerun` the cache has nothing but models."""
         return run_ingestion(dataset, self.config(pipeline, dataset), make_resources(), rerun)
 
     def _read_config(self, pipeline: str, dataset: str) -> RunConfig:
-        """Return the config that a pipeline's name means. Raises AssayError."""
+        """Return the config of a pipeline's name. Raises AssayError."""
         path, overrides = self._arguments(pipeline, dataset)
         return load_config(Path(path), overrides)
 
     def _arguments(self, pipeline: str, dataset: str) -> tuple[str, list[str]]:
-        """Return the config of a pipeline's name, and what is laid on it."""
+        """Return the path of the config of a pipeline's name, and the overrides."""
         named = PipelineReference(config=f"{pipeline}.yaml")
         reference = self._pipelines.get(pipeline, named)
         return str(self._configs / reference.config), [*reference.overrides, f"dataset={dataset}"]

@@ -1,9 +1,9 @@
-"""Where a value should lie, and the rule of the verdict.
+"""The limits of a value, and the rule of the verdict.
 
-A target is **met** when the whole 95 % interval lies on the right side of its limits, **missed**
-when the whole interval lies on the wrong side, and otherwise the measurement **cannot tell**. An
-interval without an end goes on for ever on that side. What is counted rather than estimated has an
-interval of no width, so that it is met or missed.
+A target is **met** if the whole 95 % interval lies on the right side of its limits, **missed** if
+the whole interval lies on the wrong side, and otherwise the measurement **cannot tell**. An
+interval without an end is infinite on that side. A count has an interval of no width, so its
+target is met or missed.
 """
 
 import math
@@ -19,14 +19,14 @@ from assay.retrievers.settings import Settings
 Unit = Literal["score", "difference", "change", "share", "ms", "s", "ratio", "count"]
 Verdict = Literal["met", "missed", "cannot tell", "not measurable yet"]
 Level = Literal["alert", "page"]
-# The verdict on a whole is the first of these that stands on a part.
+# The verdict on a whole is the first of these among the verdicts on its parts.
 ORDER: tuple[Verdict, ...] = ("missed", "cannot tell", "not measurable yet", "met")
 LARGEST = 1e9  # milliseconds of eleven days
 SUFFIXES: Mapping[Unit, str] = {"ms": " ms", "s": " s"}
 
 
 class Bound(NamedTuple):
-    """A limit with the sign that stands for it; `holds` compares a value with it."""
+    """A limit with its sign; `holds(value, limit)` is True if a value keeps it."""
 
     sign: str
     holds: Callable[[float, float], bool]
@@ -36,8 +36,7 @@ class Bound(NamedTuple):
 class Limits(Settings):
     """Where a value should lie; `more_than` and `less_than` exclude the limit.
 
-    Further from the limit are the levels at which a value tells someone: `alert` in time, `page` at
-    once.
+    Beyond the limit are the levels at which someone is notified: `alert` in time, `page` at once.
     """
 
     largest: ClassVar[float] = LARGEST
@@ -71,7 +70,7 @@ class Limits(Settings):
 
     @property
     def bounds(self) -> list[Bound]:
-        """The limits there are, the lower ones first."""
+        """The limits that are set, the lower ones first."""
         signs = {
             ("≥", ge): self.at_least,
             (">", gt): self.more_than,
@@ -82,13 +81,13 @@ class Limits(Settings):
 
     @property
     def levels(self) -> dict[Level, float]:
-        """The levels there are by name, the lesser first."""
+        """The levels that are set by name, the lesser first."""
         levels: dict[Level, float | None] = {"alert": self.alert, "page": self.page}
         return {name: value for name, value in levels.items() if value is not None}
 
     @property
     def rising(self) -> bool:
-        """Whether larger values are worse."""
+        """True if larger values are worse."""
         return self.at_least is None and self.more_than is None
 
     def judge(self, estimate: OpenEstimate) -> Verdict:
@@ -101,15 +100,15 @@ class Limits(Settings):
         return "cannot tell" if all(map(any, held)) else "missed"
 
     def reach(self, value: float) -> Level | None:
-        """Return the highest level that `value` lies beyond."""
+        """Return the highest level that `value` exceeds in the bad direction; None for none."""
         beyond = gt if self.rising else lt
         reached = [name for name, level in self.levels.items() if beyond(value, level)]
         return reached[-1] if reached else None
 
     def describe_limits(self, unit: Unit) -> str:
-        """Return the limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; nothing where none are.
+        """Return the limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; "" if there are none.
 
-        Behind them stand the levels: `≤ 500 ms, alert > 600 ms, page > 1,000 ms`.
+        The levels follow: `≤ 500 ms, alert > 600 ms, page > 1,000 ms`.
         """
         parts = [f"{bound.sign} {_print(bound.limit, unit)}" for bound in self.bounds]
         beyond = ">" if self.rising else "<"
@@ -126,5 +125,5 @@ def _print(value: float, unit: Unit) -> str:
 
 
 def conclude(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a whole from those on its parts: it is met when every part is."""
+    """Return the verdict on a whole from those on its parts: it is met if every part is."""
     return min(verdicts, key=ORDER.index)

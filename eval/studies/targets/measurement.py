@@ -1,4 +1,4 @@
-"""What every kind of measurement says, and how it gives what it found."""
+"""The base classes of measurements, and helpers for their values."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from assay.eval.studies.targets.results import MeasuredValue
 class BaseMeasurement(Limits):
     """What every measurement says. Without a limit it is shown and gets no verdict."""
 
-    experimental: ClassVar[bool] = False  # whether measurements of the kind always do
+    experimental: ClassVar[bool] = False  # True if the kind always needs more than stored runs
     usual_unit: ClassVar[Unit]
 
     label: str = Field("", description="what tells it from the target's other measurements")
@@ -27,25 +27,25 @@ class BaseMeasurement(Limits):
 
     @property
     def unit(self) -> Unit:
-        """The unit of its value and limits."""
+        """The unit of the value and the limits."""
         return self.usual_unit
 
     @property
     def pipelines(self) -> Mapping[str, str]:
-        """The pipelines it names, by key."""
+        """The pipelines that the measurement names, by key."""
         return {"pipeline": self.pipeline}
 
     @property
     def experiment(self) -> bool:
-        """Whether it needs more than stored runs."""
+        """True if the measurement needs more than stored runs."""
         return self.experimental
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         raise NotImplementedError
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Measure it. Raises AssayError when what it needs is not here."""
+        """Return the measured value. Raises AssayError if something needed is not available."""
         raise NotImplementedError
 
     def tell(
@@ -55,10 +55,13 @@ class BaseMeasurement(Limits):
         runs: Sequence[StoredRun] = (),
         unit: Unit | None = None,
     ) -> MeasuredValue:
-        """Return an estimate as what was found: of `runs` and when these were, or of now.
+        """Return an estimate as a measured value.
 
-        Notes that are "" are left out; those of the runs stand behind them. `unit` is the value's
-        where it is not that of the limits.
+        Args:
+            estimate: The estimate.
+            notes: Notes for the reader; empty ones are left out, and those of the runs follow.
+            runs: The runs it was made from; their time is that of the value, else it is now.
+            unit: The unit of the value, if it is not that of the limits.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         told = [*notes, *(line for run in runs for line in run.manifest.degraded)]
@@ -78,23 +81,23 @@ class PairedMeasurement(BaseMeasurement):
 
     @property
     def pipelines(self) -> Mapping[str, str]:
-        """The pipelines it names, by key."""
+        """The pipelines that the measurement names, by key."""
         return {"base": self.base, "pipeline": self.pipeline}
 
     def find_runs(self, lab: TargetLab) -> tuple[StoredRun, StoredRun]:
-        """Return the runs of both. Raises AssayError where they cannot be compared."""
+        """Return the runs of both pipelines. Raises AssayError if they cannot be compared."""
         base, other = (lab.run(name, self.dataset) for name in self.pipelines.values())
         check_comparable(base, other)
         return base, other
 
 
 def exact(value: float, n: int) -> Estimate:
-    """Return what was counted of `n`, or is their largest: an estimate of no width."""
+    """Return an estimate of no width, for a count or a maximum of `n`."""
     return Estimate(value, value, value, n)
 
 
 def tell_claim(claims: Claims) -> str:
-    """Say in a clause what a figure holds for; "" where no queries share a document."""
+    """Return the claim that a figure supports, in a clause; "" if no queries share a document."""
     if claims.single:
         return ""
     weak = " (weak)" if claims.leading == "documents" and claims.strength == "weak" else ""

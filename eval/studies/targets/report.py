@@ -1,4 +1,4 @@
-"""What measuring targets says: the verdict on each, and what was measured for it."""
+"""The report of targets: the verdict on each, and the values measured for it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ FORMATS: Mapping[Unit, Format] = {
     "count": "count",
 }
 TONES: Mapping[Verdict, Tone] = {"met": "better", "missed": "worse"}
-# No colon within an address: it leads to a place on the web or beside the page, and runs nothing.
+# Only web addresses and relative paths may be links: a colon elsewhere could start a script.
 LINK = re.compile(r"\[([^\]]+)\]\(((?:https?://)?[^)\s:]+)\)")
 PURPOSE = (
     "The criteria of the targets file, what was measured for each, and the verdict. A call of "
@@ -61,7 +61,7 @@ def report(results: Results) -> Report:
 
 
 def list_totals(results: Results) -> Iterator[str]:
-    """Yield how many targets have each verdict, and which: of those that are met the number."""
+    """Yield the number of targets by verdict, with their ids unless several are met."""
     for verdict, ids in results.count().items():
         if ids:
             told = "" if verdict == "met" and len(ids) > 1 else f": {', '.join(ids)}"
@@ -96,7 +96,7 @@ def _show_lines(rows: list[Row]) -> Table:
 
 
 def _name(row: Row) -> str:
-    """Return what is measured, in words; the first line of a target says what it is about."""
+    """Return the label of a line; the first line of a target has its criterion too."""
     target, line = row
     about = target.criterion if line is target.lines[0] else ""
     return ": ".join(filter(None, (about, line.label)))
@@ -107,7 +107,7 @@ def _find_format(row: Row) -> Format:
 
 
 def _find_value(row: Row) -> Cell:
-    """Return the measured value: an estimate where its interval has a width; None without."""
+    """Return the estimate, or its value if the interval has no width; None if not measured."""
     if row[1].found is None:
         return None
     estimate = row[1].found.estimate
@@ -116,7 +116,7 @@ def _find_value(row: Row) -> Cell:
 
 
 def _show_reasons(rows: list[Row]) -> Iterator[Block]:
-    """Yield why what is missing could not be measured, and what is known of what missed."""
+    """Yield the reasons why values could not be measured, and notes on missed targets."""
     told = []
     for target, line in rows:
         note = line.found.note if line.found and line.verdict == "missed" else ""
@@ -127,7 +127,7 @@ def _show_reasons(rows: list[Row]) -> Iterator[Block]:
 
 
 def _show_remarks(results: Results) -> Iterator[Block]:
-    """Yield what explains verdicts; links stand beside their text, a row each."""
+    """Yield the remarks on verdicts; links are in columns next to the text, a row per link."""
     rows = []
     for target in results.targets:
         if target.remark:
@@ -144,7 +144,7 @@ def _show_remarks(results: Results) -> Iterator[Block]:
 
 
 def _describe(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield what was measured for each target: each measure once, with all its collections."""
+    """Yield the measurements of each target: each measure once, with all its collections."""
     for target in results.targets:
         places: dict[str, dict[str, None]] = {}
         for line in target.lines:

@@ -1,4 +1,4 @@
-"""What was measured of the targets, as values that are stored and read again."""
+"""The results of measuring targets, as values that can be stored and read again."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,12 +12,17 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class MeasuredValue:
-    """A measured value. `runs` are the ids of the stored runs it was made from.
+    """A measured value.
 
-    `measured` is when, as ISO 8601; `note` is what a reader should know of it.
+    Attributes:
+        estimate: The value with its interval.
+        unit: The unit.
+        measured: The time of the measurement, as ISO 8601.
+        runs: The ids of the stored runs that it was made from.
+        note: A note for the reader.
     """
 
-    estimate: Estimate | OpenEstimate  # read again as the first, where it has both ends
+    estimate: Estimate | OpenEstimate  # parsed as the first if it has both ends
     unit: Unit
     measured: str
     runs: tuple[str, ...] = ()
@@ -26,11 +31,16 @@ class MeasuredValue:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measurement: what it is, what is wanted, what was found.
+    """The result of one measurement.
 
-    `verdict` is None where nothing is wanted: the value is then shown for the reader. `found` is
-    None where it could not be measured, for the `reason`. `level` is what the value reaches, by
-    itself: an alert need not wait for an interval.
+    Attributes:
+        label: The label of the measurement.
+        description: The description of the measurement.
+        wanted: The limits in words.
+        found: The measured value; None if it could not be measured.
+        verdict: The verdict; None without limits, when the value is only shown.
+        reason: The reason why it could not be measured.
+        level: The level that the value itself reaches: an alert does not wait for an interval.
     """
 
     label: str
@@ -44,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """One target; `remark` is what explains its verdict."""
+    """The result of one target; `remark` explains its verdict."""
 
     id: str
     criterion: str
@@ -54,7 +64,7 @@ class TargetResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the whole."""
+        """The verdict on the target."""
         return conclude(line.verdict for line in self.lines if line.verdict)
 
 
@@ -68,7 +78,7 @@ class Results:
 
     @property
     def id(self) -> str:
-        """Names it by when it was measured."""
+        """The id, with the time of the measurement."""
         return f"targets-{self.created}"
 
     def count(self) -> dict[Verdict, list[str]]:
@@ -81,6 +91,6 @@ class Results:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the results as JSON values."""
         targets = [{**asdict(target), "verdict": target.verdict} for target in self.targets]
         return {"format": FORMAT, **asdict(self), "targets": targets}

@@ -1,4 +1,4 @@
-"""Measuring the targets of a file, each for itself."""
+"""Measure the targets of a file, each by itself."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,18 +11,18 @@ from assay.eval.studies.targets.results import Line, MeasuredValue, Results, Tar
 from assay.eval.studies.targets.settings import Measurement, check, choose, load_settings
 from assay.retrievers.base import AssayError, Progress
 
-# What a measured value does not depend on.
+# Fields that a measured value does not depend on.
 NOT_MEASURED = {"label", *Limits.model_fields}
 
 
 def measure_file(
     path: Path, ids: Sequence[str], kept: Path, rerun: bool, progress: Progress
 ) -> Results:
-    """Measure the targets with `ids` of the file at `path`, all where none is given.
+    """Measure the targets with `ids` of the file at `path`, all if none is given.
 
-    What equal calls measured before is found in the folder `kept`, unless `rerun`. What one target
-    lacks does not keep the others from being measured.
-    Raises AssayError where the file is wrong or there is no such target.
+    Results of earlier equal calls are read from the folder `kept`, unless `rerun`. If one target
+    cannot be measured, the others still are. Raises AssayError if the file is wrong or there is no
+    such target.
     """
     settings = load_settings(path)
     chosen = choose(settings, ids, path)
@@ -56,7 +56,7 @@ def _measure(wanted: Measurement, lab: TargetLab) -> Line:
 
 
 def _remember(wanted: Measurement, lab: TargetLab) -> MeasuredValue:
-    """Return what an experiment gave before, where nothing it depends on has changed."""
+    """Return the result of an experiment, the stored one if nothing it depends on has changed."""
     configs = [lab.config(name, wanted.dataset) for name in wanted.pipelines.values()]
     asked = [wanted.model_dump(exclude=NOT_MEASURED), configs]
     return lab.remember(asked, wanted.dataset, lambda: wanted.find(lab))

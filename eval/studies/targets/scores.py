@@ -29,7 +29,7 @@ from assay.eval.studies.targets.measurement import (
 from assay.eval.studies.targets.results import MeasuredValue
 from assay.retrievers.base import AssayError
 
-COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-Recall@20
+COMPLEMENT = "1-"  # prefix of a measure for 1 minus its score, as in 1-Recall@20
 
 
 class ScoredMeasurement(BaseMeasurement):
@@ -42,17 +42,17 @@ class ScoredMeasurement(BaseMeasurement):
 
     @property
     def plain_measure(self) -> str:
-        """The name of the measure itself."""
+        """The name of the measure without the prefix."""
         return self.measure.removeprefix(COMPLEMENT)
 
     @property
     def complemented(self) -> bool:
-        """Whether it is about what is missing from 1."""
+        """True if the measurement is of 1 minus the score."""
         return self.measure.startswith(COMPLEMENT)
 
     @property
     def shown(self) -> str:
-        """The name of the measure as sentences have it. Raises AssayError where there is none."""
+        """The name of the measure for sentences. Raises AssayError if there is no such measure."""
         name = measures.find(self.plain_measure).name
         return f"1 − {name}" if self.complemented else name
 
@@ -63,7 +63,7 @@ class ScoredMeasurement(BaseMeasurement):
         return f"{self.dataset}{types}"
 
     def choose(self, run: StoredRun) -> list[str]:
-        """Return the ids of the queries it is about, in the order of the run."""
+        """Return the ids of the queries to measure, in the order of the run."""
         wanted = self.query_types
         known = {query.type for query in run.queries.values()} - {""}
         if unknown := sorted(set(wanted) - known):
@@ -92,13 +92,13 @@ class Score(ScoredMeasurement):
     census: bool = Field(False, description="the queries are all of their kind, not a sample")
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return f"{self.shown} of {self.pipeline} on {self.place}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
         """Return the mean over the queries of the wanted types.
 
-        Where nothing relevant is within the first results of some, the note says what became of it.
+        If some queries have nothing relevant in the first results, the note says where it was lost.
         """
         run = lab.run(self.pipeline, self.dataset)
         chosen, scores = self.choose(run), self.score(run)
@@ -121,16 +121,16 @@ class Change(PairedMeasurement, ScoredMeasurement):
 
     @property
     def unit(self) -> Unit:
-        """The unit of its value and limits."""
+        """The unit of the value and the limits."""
         return "change" if self.relative else "difference"
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         kind = "relative change" if self.relative else "change"
         return f"{kind} of {self.shown}, {self.base} → {self.pipeline}, on {self.place}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return how the mean changes, with its paired interval."""
+        """Return the change of the mean, with its paired interval."""
         base, other = runs = self.find_runs(lab)
         old, new = self.score(base), self.score(other)
         before, after = float(np.mean(old)), float(np.mean(new))
@@ -157,7 +157,7 @@ class Change(PairedMeasurement, ScoredMeasurement):
 
 
 def _explain(run: StoredRun, k: int, queries: Sequence[str]) -> str:
-    """Say what became of the answers to `queries`, by the one of each that came nearest."""
+    """Describe where the answers to `queries` were lost, by the nearest answer of each query."""
     items = attribute(run, k).items
     nearest = [
         min(items[query], key=lambda item: STATUSES.index(item.status))

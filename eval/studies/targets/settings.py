@@ -1,4 +1,4 @@
-"""What `configs/targets.yaml` may say: each target, how it is measured, and its limits."""
+"""The settings of `configs/targets.yaml`: targets, their measurements and their limits."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -93,10 +93,10 @@ def load_settings(path: Path) -> TargetsSettings:
 
 
 def check(settings: TargetsSettings, lab: TargetLab, path: Path) -> None:
-    """Raise AssayError unless all configs, collections and measures that are named exist.
+    """Raise AssayError unless all named configs, collections and measures exist.
 
-    So is refused what can never be measured, before any work starts. That a collection's data or a
-    model is not here is no error of the file.
+    Targets that can never be measured are thus refused before any work starts. Missing data of a
+    collection or a missing model is no error of the file.
     """
     for name, target in settings.targets.items():
         for i, measurement in enumerate(target.measurements):
@@ -112,7 +112,7 @@ def check(settings: TargetsSettings, lab: TargetLab, path: Path) -> None:
 
 
 def choose(settings: TargetsSettings, ids: Sequence[str], path: Path) -> Mapping[str, Target]:
-    """Return the targets with these ids, in the order of the file; all where none is given."""
+    """Return the targets with these ids, in the order of the file; all if none is given."""
     if unknown := [name for name in ids if name not in settings.targets]:
         there = ", ".join(settings.targets)
         near = suggest(unknown[0], settings.targets)

@@ -1,4 +1,4 @@
-"""Stale results: what a search shows of documents as they were before an edit."""
+"""Stale results: search results with the text of documents before an edit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,9 +10,14 @@ from assay.retrievers.base import AssayError, Chunk, Document, Retriever
 
 @dataclass(frozen=True, slots=True)
 class Staleness:
-    """How many results were stale, of all the `results` of so many `searches`.
+    """The number of stale results.
 
-    `found` of the `cuts` had been found before the edit: the others could not have become stale.
+    Attributes:
+        stale: The number of stale results.
+        results: The number of all results.
+        searches: The number of searches.
+        found: The number of cut pieces that were found before the edit; only these can be stale.
+        cuts: The number of cut pieces.
     """
 
     stale: int
@@ -27,10 +32,11 @@ def count_stale(
 ) -> Staleness:
     """Edit the documents of `collection`, ingest them again, and count stale results.
 
-    Each document loses one judged piece of text; the last is withdrawn. Searched are that text
-    and the query it answers, by the retriever that indexed the documents before, and by a new one
-    that finds their caches. A result is stale when its document does not hold its text at its
-    place. Raises AssayError when the collection prescribes passages, or judges no piece of text.
+    Each document with a judged part loses that piece of text; the last is withdrawn. The searches
+    are for the pieces and for the queries that they answer, in the retriever that indexed the
+    documents before, and in a new one that finds their caches. A result is stale if its document
+    does not contain its text at its place. Raises AssayError if the collection prescribes passages,
+    or judges no part of a document.
     """
     if collection.passages:
         raise AssayError(f"{collection.name}: prescribes its passages, so that no text can change")
@@ -66,7 +72,7 @@ def count_stale(
 
 
 def _choose(gold: Mapping[str, Sequence[GoldItem]], texts: Mapping[str, str]) -> list[GoldItem]:
-    """Return what is cut out of each document: the first relevant part of it."""
+    """Return the piece to cut out of each document: its first relevant part."""
     cuts: dict[str, GoldItem] = {}
     for items in gold.values():
         for item in items:

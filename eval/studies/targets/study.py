@@ -1,4 +1,4 @@
-"""Every success criterion, measured, with a verdict."""
+"""A study that measures every success criterion and gives a verdict on it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,14 +43,14 @@ def find(asked: TargetsOptions, lab: Lab) -> Results:
 
 
 def write(found: Results, told: Report, asked: TargetsOptions, lab: Lab) -> Written:
-    """Write the verdicts into one folder, whichever are asked for."""
+    """Write the verdicts into one folder, the same for any choice of targets."""
     place = (asked.output or lab.reports / "targets") / "targets"
     facts, page, text = files = write_beside(found, told, place)
     return Written({"report": page, "files": [text, facts]}, files)
 
 
 def log(found: Results, files: Sequence[Path], _lab: Lab) -> str:
-    """Send targets with their files; return the id of their MLflow run. Raises TrackingError."""
+    """Send targets with their files to MLflow; return the run's id. Raises TrackingError."""
     verdicts = {target.id: target.verdict for target in found.targets}
     metrics = dict(list_metrics(found))
     return log_result(report(found), files, {"verdict": verdicts}, metrics=metrics)

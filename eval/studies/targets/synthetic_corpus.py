@@ -1,6 +1,6 @@
-"""Growing a collection: real passages, passages composed of their sentences, vectors for both.
+"""Grow a collection with passages composed of its sentences, and make vectors for them.
 
-It serves timing only: exact search takes as long whatever the texts and vectors.
+This is for timing only: the time of exact search does not depend on the texts and vectors.
 """
 
 import random
@@ -22,8 +22,8 @@ from assay.retrievers.settings import Resources
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 SEED = 2_024
-NOISE = 0.5  # length of the noise beside a vector of length 1
-EMBEDDED = 64  # real passages that are embedded for real
+NOISE = 0.5  # length of the noise added to a vector of length 1
+EMBEDDED = 64  # passages that are embedded by the real encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class CorpusSource:
 
 
 def read_source(name: str, resources: Resources) -> CorpusSource:
-    """Return the source that a collection is. Raises AssayError when it is not here."""
+    """Return a collection as a source. Raises AssayError if it is not available."""
     collection = load(name, resources.progress)
     chunks = prepare(collection.documents, DocumentSettings(), resources).chunks
     passages = tuple(dict.fromkeys(chunk.searchable for chunk in chunks))
@@ -44,11 +44,11 @@ def read_source(name: str, resources: Resources) -> CorpusSource:
 
 
 def compose(sources: Sequence[CorpusSource], count: int) -> list[str]:
-    """Return `count` passages: the real ones, shuffled, and then as many composed as it takes.
+    """Return `count` passages: the real ones, shuffled, and then composed ones.
 
     A composed passage is as long as a real one drawn at random, and made of sentences drawn from
-    all passages of the same collection, each sentence as likely as it is frequent there. Fewer
-    passages are always the beginning of more.
+    all passages of the same collection in proportion to their frequency. The passages of a smaller
+    count are the first ones of a larger count.
     """
     draw = random.Random(SEED)
     sentences = {
@@ -81,7 +81,7 @@ def make_documents(passages: Sequence[str]) -> list[Document]:
 
 
 def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderChoice]:
-    """Return the distinct encoders that the legs of some pipelines name."""
+    """Return the distinct encoders of the legs of the pipelines."""
     legs = [leg for config in configs for leg in getattr(config.retriever, "legs", {}).values()]
     values = (value for leg in legs for _, value in leg)
     return list(dict.fromkeys(item for item in values if isinstance(item, EncoderChoice)))
@@ -90,9 +90,10 @@ def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderChoice]:
 def embed(
     encoders: Iterable[EncoderChoice], passages: Sequence[str], resources: Resources
 ) -> dict[str, float]:
-    """Put a vector of each passage into the cache, for each encoder.
+    """Store a vector of each passage in the cache, for each encoder.
 
-    Only a few are embedded for real. Return the real passages that each model embeds in a second.
+    Only the first `EMBEDDED` passages are really embedded. Returns the number of passages that each
+    model embeds per second.
     """
     rates = {}
     for settings in encoders:
@@ -120,9 +121,9 @@ def scatter(vectors: Vectors, count: int) -> Vectors:
 
 
 class PreparedEncoder(Encoder):
-    """Gives each text the vector prepared for it, in the name of the encoder `identity`.
+    """An encoder that returns prepared vectors under the identity of another encoder.
 
-    Behind a CachingEncoder it fills the cache, so that the pipelines find every passage embedded.
+    Inside a CachingEncoder it fills the cache, so that pipelines find every passage embedded.
     """
 
     def __init__(self, identity: str, vectors: Mapping[str, Vectors]) -> None:
@@ -131,7 +132,7 @@ class PreparedEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """The identity of the encoder whose place it takes."""
+        """The identity of the encoder that it replaces."""
         return self._identity
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
@@ -139,5 +140,5 @@ class PreparedEncoder(Encoder):
         return np.stack([self._vectors[text] for text in texts])
 
     def encode_query(self, text: str) -> Vectors:
-        """Queries are embedded by the real encoder."""
+        """Raise NotImplementedError: queries are embedded by the real encoder."""
         raise NotImplementedError

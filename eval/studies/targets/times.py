@@ -27,14 +27,14 @@ class TimedMeasurement(BaseMeasurement):
     percentile: float = Field(95, gt=0, lt=100, description="which percentile over the queries")
 
     def warn(self, found: OpenEstimate) -> str:
-        """Return a warning where the queries are too few for an upper bound; else ""."""
+        """Return a warning if the queries are too few for an upper bound; else ""."""
         return explain_open({f"p{self.percentile:g}": found})
 
 
 class Latency(TimedMeasurement):
     """A percentile of the milliseconds of a search, or of some of its stages together.
 
-    With `chunks` the collection is grown to so many; else the times are those of a stored run.
+    With `chunks` the collection is grown to that number; else the times are of a stored run.
     """
 
     type: Literal["latency"]
@@ -45,17 +45,17 @@ class Latency(TimedMeasurement):
 
     @property
     def experiment(self) -> bool:
-        """Whether it needs more than stored runs."""
+        """True if the measurement needs more than stored runs."""
         return self.chunks is not None
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         what = " + ".join(self.stages) or "search"
         grown = f" grown to {self.chunks:,} chunks" if self.chunks else ""
         return f"p{self.percentile:g} of {what}, {self.pipeline} on {self.dataset}{grown}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the percentile of the stages' sum."""
+        """Return the percentile of the summed times of the stages."""
         runs = [] if self.chunks else [lab.run(self.pipeline, self.dataset)]
         times = _by_stage(
             lab.time_grown(self.pipeline, self.dataset, self.chunks)
@@ -78,12 +78,12 @@ class SlowestStage(TimedMeasurement):
     other_than: list[str] = Field(default_factory=list, description="stages left out")
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         rest = f" other than {', '.join(self.other_than)}" if self.other_than else ""
         return f"p{self.percentile:g} of the slowest stage{rest}, {self.pipeline} on {self.dataset}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the percentile, and in the note which stage it is."""
+        """Return the percentile, with the name of the stage as a note."""
         run = lab.run(self.pipeline, self.dataset)
         rest = {
             name: estimate_percentile(taken, self.percentile)
@@ -105,13 +105,13 @@ class LatencyRatio(PairedMeasurement, TimedMeasurement):
     type: Literal["latency_ratio"]
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return (
             f"p{self.percentile:g} of {self.pipeline} / {self.base}, interleaved, on {self.dataset}"
         )
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return the ratio, and in the note both percentiles."""
+        """Return the ratio, with both percentiles as a note."""
         times = lab.interleave(self.base, self.pipeline, self.dataset)
         old, new = (estimate_percentile(taken, self.percentile).value for taken in times)
         ratio = estimate_percentile_ratio(*times, self.percentile)
@@ -119,7 +119,7 @@ class LatencyRatio(PairedMeasurement, TimedMeasurement):
 
 
 def _by_stage(samples: Sequence[LatencySample]) -> Mapping[str, list[float]]:
-    """Return the milliseconds of each query by stage, 0 where a query did not reach it."""
+    """Return the milliseconds of each query by stage, 0 if a query did not reach it."""
     if not samples:
         raise AssayError("latency.queries: no query was timed")
     names = dict.fromkeys(name for sample in samples for name in sample.milliseconds)

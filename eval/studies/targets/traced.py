@@ -25,14 +25,14 @@ class TraceFlow(BaseMeasurement):
     type: Literal["flow"]
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         return f"queries whose counts of hits do not add up, {self.pipeline} on {self.dataset}"
 
     def find(self, lab: TargetLab) -> MeasuredValue:
-        """Return in how many queries the counts in the trace do not follow from each other.
+        """Return the number of queries whose counts in the trace do not add up.
 
-        Each stage that tells how many hits it took in must have got as many from the one before it
-        that tells what it gave, and the last must have given no fewer than the ranking has.
+        The input count of each stage with counts must equal the output count of the one before it,
+        and the output of the last must not be less than the length of the ranking.
         """
         run = lab.run(self.pipeline, self.dataset)
         wrong = stages = 0
@@ -69,11 +69,11 @@ class TraceMeasurement(BaseMeasurement):
 
     @property
     def unit(self) -> Unit:
-        """The unit of its value and limits."""
+        """The unit of the value and the limits."""
         return "count" if self.figure == "max" else "share"
 
     def describe(self) -> str:
-        """Return what is measured, in a line."""
+        """Return a description of the measurement, in a line."""
         name = {
             "share": f"queries with {self.count} of {self.stage} above 0",
             "max": f"largest {self.count} of {self.stage}",
@@ -105,7 +105,7 @@ class TraceMeasurement(BaseMeasurement):
 
 
 def _add_up(run: StoredRun, query: str, stage: str) -> Mapping[str, int]:
-    """Return the counts of a stage in one query, added up where it stands twice."""
+    """Return the counts of a stage in one query, added up if it occurs twice."""
     found: Counter[str] = Counter()
     for entry in run.rankings[query].trace:
         if entry.name == stage:

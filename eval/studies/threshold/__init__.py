@@ -1,1 +1,1 @@
-"""Threshold: from which score on a query has an answer."""
+"""Threshold: the score from which a query counts as answered."""

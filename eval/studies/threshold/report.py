@@ -1,4 +1,4 @@
-"""What a fitted threshold says: how well scores tell, and what each threshold leaves empty."""
+"""The report of a fitted threshold: the AUC of scores, and the share each threshold empties."""
 
 from assay.eval.report.blocks import Column, Facts, Plot, Report, Table
 from assay.eval.studies.threshold.running import FittedThreshold

@@ -1,4 +1,4 @@
-"""Fitting the threshold below which a pipeline returns nothing."""
+"""Fit the threshold below which a pipeline returns nothing."""
 
 import math
 import re
@@ -41,7 +41,7 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 class Trade:
     """A threshold, and the shares of queries that it leaves without results.
 
-    `rightly_empty` is None where the collection has no unanswered queries.
+    `rightly_empty` is None if the collection has no unanswered queries.
     """
 
     minimum: float
@@ -51,7 +51,16 @@ class Trade:
 
 @dataclass(frozen=True)
 class FittedThreshold:
-    """What was fitted: on which run, by which signal, and for which share of false silence."""
+    """A fitted threshold.
+
+    Attributes:
+        config: The reference of the config.
+        settings: The config.
+        run: The run that the threshold was fitted on.
+        signal: The score that it applies to.
+        share: The share of answered queries that may be left without results.
+        asked: The digest of the request.
+    """
 
     config: str
     settings: RunConfig
@@ -62,47 +71,47 @@ class FittedThreshold:
 
     @cached_property
     def answering(self) -> Abstention | None:
-        """How well every score tells unanswered queries; None where there are none."""
+        """The separation of unanswered queries by every score; None if there are none."""
         return examine_answering(self.run)
 
     @cached_property
     def claims(self) -> Claims:
-        """What the shares of queries hold for."""
+        """The claims that the shares of queries support."""
         return Claims.of(self.run)
 
     @cached_property
     def chosen(self) -> Trade:
-        """The threshold for the share asked for."""
+        """The threshold for the requested share."""
         return self.trade(self.share)
 
     @cached_property
     def trades(self) -> Sequence[Trade]:
-        """Different thresholds, ascending: that for the share asked for, and those for `SHARES`.
+        """Different thresholds, ascending: for the requested share, and for `SHARES`.
 
-        On few queries several shares have one threshold.
+        With few queries several shares may have the same threshold.
         """
         trades = map(self.trade, sorted({*SHARES, self.share}))
         return list({trade.minimum: trade for trade in trades}.values())
 
     @property
     def stage(self) -> dict[str, Any]:
-        """The stage to put into a config."""
+        """The stage to insert into a config."""
         of = {} if self.signal.step == RERANK else {"of": self.signal.step}
         return {"type": "threshold", **of, "minimum": self.chosen.minimum}
 
     @property
     def id(self) -> str:
-        """What names its report: the same pipeline, queries and share have one."""
+        """The id of the report, equal for the same pipeline, queries and share."""
         name = f"threshold-{self.settings.name}-{self.run.manifest.collection.name}"
         return f"{re.sub(NOT_IN_NAMES, '.', name)}-{self.asked[:8]}"
 
     @cached_property
     def environment(self) -> Mapping[str, Any]:
-        """Where it was fitted."""
+        """The environment in which the threshold was fitted."""
         return environment.describe()
 
     def trade(self, share: float) -> Trade:
-        """Return the highest threshold that leaves at most `share` of the answered ones without."""
+        """Return the highest threshold that leaves at most `share` of answered queries empty."""
         minimum = _round_down(fit_threshold(self.signal.answered, share))
         unanswered = find_unanswered(self.run)
         queries = (
@@ -122,8 +131,9 @@ class FittedThreshold:
         )
 
     def write(self, path: Path, force: bool) -> str:
-        """Write the config with the threshold to `path`; return what is to be said of what stood
-        there: see `write_result`.
+        """Write the config with the threshold to `path`.
+
+        Returns a message about an earlier file at `path`: see `write_result`.
         """
         stages = [stage.model_dump(mode="json") for stage in _pipeline(self.settings).stages]
         for i in _places(stages, self.signal.step):
@@ -147,7 +157,7 @@ class FittedThreshold:
         return write_result(path, result, named=True, force=force)[1]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found as JSON values."""
+        """Return the result as JSON values."""
         answering = self.answering
         return {
             "config": self.settings.name,
@@ -171,10 +181,10 @@ def fit(
 ) -> FittedThreshold:
     """Fit the threshold of a pipeline on the answered queries of its collection.
 
-    The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; where it is empty,
-    `rerank` where the pipeline reranks, else the first semantic leg. Queries that nothing answers
-    have no part in the choice: they only show what it does. Raises AssayError, before any work
-    where `output` holds something else.
+    The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; by default `rerank` if
+    the pipeline reranks, else the first semantic leg. Unanswered queries do not influence the
+    choice: they only show its effect. Raises AssayError, before any work if `output` is a different
+    file.
     """
     settings = load_config(config, overrides)
     allowed = _list_steps(settings, config)
@@ -204,7 +214,7 @@ def fit(
 
 
 def _list_steps(settings: RunConfig, config: str) -> list[str]:
-    """Return what a threshold can go by, the best guess first."""
+    """Return the steps whose scores a threshold can apply to, the default first."""
     pipeline = _pipeline(settings)
     reranked = [RERANK] if any(stage.type == RERANK for stage in pipeline.stages) else []
     legs = [name for name, leg in pipeline.active.items() if leg.kind == "semantic"]
@@ -223,7 +233,7 @@ def _pipeline(settings: RunConfig) -> PipelineSettings:
 
 
 def _without_thresholds(settings: RunConfig) -> RunConfig:
-    """Return the config without thresholds and with nothing timed."""
+    """Return the config without thresholds and without timing."""
     stages = [stage.model_dump(mode="json") for stage in _pipeline(settings).stages]
     latency = settings.latency.model_copy(update={"queries": 0})
     kept = [stage for stage in stages if stage["type"] != "threshold"]
@@ -231,7 +241,7 @@ def _without_thresholds(settings: RunConfig) -> RunConfig:
 
 
 def _replace_stages(settings: RunConfig, stages: Sequence[Mapping[str, Any]]) -> RunConfig:
-    """Return the config with other stages. Raises ValidationError where they do not fit."""
+    """Return the config with other stages. Raises ValidationError if they do not fit."""
     values = settings.model_dump(mode="json")
     return RunConfig.model_validate(
         {**values, "retriever": {**values["retriever"], "stages": list(stages)}}
@@ -239,13 +249,13 @@ def _replace_stages(settings: RunConfig, stages: Sequence[Mapping[str, Any]]) ->
 
 
 def _places(stages: Sequence[Mapping[str, Any]], step: str) -> list[int]:
-    """Return where among `stages` a threshold by `step` may stand, the best place first."""
+    """Return the indexes in `stages` to insert a threshold by `step` at, the best first."""
     types = [stage["type"] for stage in stages]
     return [types.index(RERANK) + 1] if step == RERANK else list(range(len(stages) + 1))
 
 
 def _round_down(value: float) -> float:
-    """Return `value` to few digits, never above it."""
+    """Return `value` rounded down to `DIGITS` significant digits."""
     if not math.isfinite(value) or value == 0:
         return value
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)

@@ -1,4 +1,4 @@
-"""The score below which a pipeline should return nothing."""
+"""A study that chooses the score below which a pipeline should return nothing."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def find(asked: ThresholdOptions, lab: Lab) -> FittedThreshold:
 
 
 def write(found: FittedThreshold, told: Report, asked: ThresholdOptions, lab: Lab) -> Written:
-    """Write the config with the threshold where one is named, and the report."""
+    """Write the config with the threshold if a path is given, and the report."""
     said = found.write(asked.output, asked.force) if asked.output else ""
     page = write_blocks(found, told, lab.reports / told.id)
     return Written({"output": asked.output, "report": page}, said=said)

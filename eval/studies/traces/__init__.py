@@ -1,1 +1,1 @@
-"""Traces of somebody's own pipeline: read, sampled, and turned into queries and rankings."""
+"""Traces of a user's own pipeline: read, sampled, and converted to queries and rankings."""

@@ -1,8 +1,8 @@
-"""Retrieved documents and queries, in whatever form a span has them.
+"""Read retrieved documents and queries from spans of different forms.
 
 The forms are those of OpenInference (retrieval.documents.0.document.id …), of OpenTelemetry's GenAI
-conventions (gen_ai.retrieval.documents), and what LangChain, LlamaIndex, Haystack and plain code
-return, which MLflow and Langfuse record as JSON.
+conventions (gen_ai.retrieval.documents), and the return values of LangChain, LlamaIndex, Haystack
+and plain code, which MLflow and Langfuse record as JSON.
 """
 
 import math
@@ -30,7 +30,7 @@ FLAT = re.compile(r"(\d+)\.(?:document|embedding)\.(\w+)")
 
 
 class RecordedDocument(NamedTuple):
-    """A document of a list in a span: `names` may name the file it is from, `start` its offset."""
+    """A document of a list in a span: `names` may name its file, `start` is its offset in it."""
 
     id: str
     content: str
@@ -40,14 +40,14 @@ class RecordedDocument(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called: its id, or without one its text."""
+        """The name of the document: its id, or its text if it has none."""
         return self.id or self.content
 
 
 def find_list(attributes: Mapping[str, Any], name: str) -> list[RecordedDocument] | None:
-    """Return the list that OpenInference calls `name`, flattened or not; None where there is none.
+    """Return the list that OpenInference calls `name`, flattened or not; None if there is none.
 
-    An attribute of a span holds no list of objects, so that exporters flatten it.
+    An attribute of a span cannot hold a list of objects, so exporters flatten it.
     """
     if (given := look_up(attributes, name)) is not None:
         return read_documents(given)
@@ -59,7 +59,7 @@ def find_list(attributes: Mapping[str, Any], name: str) -> list[RecordedDocument
 
 
 def look_up(attributes: Mapping[str, Any], name: str) -> Any:
-    """Return an attribute by its dotted name, of a flat mapping or a nested one."""
+    """Return an attribute by its dotted name, from a flat or a nested mapping."""
     if name in attributes:
         return attributes[name]
     value: Any = attributes
@@ -71,7 +71,7 @@ def look_up(attributes: Mapping[str, Any], name: str) -> Any:
 
 
 def read_documents(value: Any) -> list[RecordedDocument] | None:
-    """Return the documents that a value lists, best first; None where it lists none."""
+    """Return the documents that a value lists, best first; None if it is no list of documents."""
     value = parse(value)
     for _ in range(2):  # {"output": {"documents": […]}}
         if isinstance(value, Mapping):
@@ -84,7 +84,7 @@ def read_documents(value: Any) -> list[RecordedDocument] | None:
 
 
 def unique(documents: Iterable[RecordedDocument]) -> list[RecordedDocument]:
-    """Return each document once, at its first place: by id and text, where both have one.
+    """Return each document once, at its first place, compared by id and text if both have one.
 
     Parts of one file may share its id.
     """
@@ -100,7 +100,7 @@ def unique(documents: Iterable[RecordedDocument]) -> list[RecordedDocument]:
 
 
 def read_query(value: Any) -> str:
-    """Return the query in the input of a span, "" where it has none."""
+    """Return the query in the input of a span; "" if it has none."""
     value = parse(value)
     if isinstance(value, str):
         return clean(value).strip()
@@ -123,7 +123,7 @@ def read_query(value: Any) -> str:
 
 
 def parse(value: Any) -> Any:
-    """Return what a string of JSON holds, any other value as it is."""
+    """Parse a string that holds JSON; return any other value unchanged."""
     if isinstance(value, str) and value[:1] in '{["' and value:
         try:
             return parse_json(value)
@@ -133,7 +133,7 @@ def parse(value: Any) -> Any:
 
 
 def clean(value: Any) -> str:
-    """Return a value as a text that any file can hold, "" for none and for one that is too long."""
+    """Return a value as text that can be encoded; "" for None, a container or too long a text."""
     text = "" if value is None or isinstance(value, Mapping | list) else str(value)
     return text.encode("utf-8", "replace").decode() if len(text) <= LARGEST else ""
 

@@ -1,4 +1,4 @@
-"""Two periods of traffic: what moved from one to the other."""
+"""Comparison of two periods of traffic: figures that changed between them."""
 
 import re
 from array import array
@@ -18,14 +18,14 @@ from assay.eval.studies.traces.traces import Trace
 from assay.retrievers.base.folding import fold
 
 DRAWS, AT_ONCE = 1999, 10
-MOST_WORDS, LEAST_SESSIONS = 200, 10  # words that are tested, and sessions that have each
+MOST_WORDS, LEAST_SESSIONS = 200, 10  # most words tested, and least sessions with each
 LONG = 12  # words of a long query
 SHARE, MEAN, MEDIAN = "share", "mean", "median"
 Values = NDArray[np.float64]
 
 
 class Search(NamedTuple):
-    """What two periods are compared by: `score` is the best of `system`, or not a number."""
+    """A search, with the values compared between periods; `score` is its best score, or NaN."""
 
     text: str
     session: str
@@ -36,10 +36,10 @@ class Search(NamedTuple):
 
 
 class Queries:
-    """The queries of both periods by number, those of the same words as one, and their systems."""
+    """The distinct queries of both periods by number, equal if of equal words, and the systems."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []  # as each was asked last
+        self.texts: list[str] = []  # the latest text of each
         self.systems: dict[str, int] = {}
         self.vocabulary: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
@@ -58,21 +58,21 @@ class Queries:
         return number
 
     def lengths(self) -> NDArray[np.intc]:
-        """Return how many words each has."""
+        """Return the number of words of each query."""
         return np.frombuffer(self._lengths, np.intc)
 
     def words(self) -> csc_array:
-        """Return which query (row) has which word of the vocabulary (column): 1, else 0."""
+        """Return a matrix, of shape (queries, words): 1 if the query has the word, else 0."""
         rows = np.repeat(np.arange(len(self.texts)), self.lengths())
         columns = np.frombuffer(self._words, np.intc)
         shape = len(self.texts), len(self.vocabulary)
         holds = csc_array((np.ones(len(rows)), (rows, columns)), shape)
-        holds.data[:] = 1  # of a word that comes twice
+        holds.data[:] = 1  # also for a word that occurs twice
         return holds
 
 
 class Period:
-    """The searches of a period in columns: there may be millions."""
+    """The searches of a period, stored in columns because there may be millions."""
 
     def __init__(self, known: Queries) -> None:
         self.known = known
@@ -85,7 +85,7 @@ class Period:
         return len(self.queries)
 
     def add(self, search: Search) -> None:
-        """Add a search; one without a session is a session of its own."""
+        """Add a search; a search without a session counts as its own session."""
         row = self.sessions
         if search.session:
             row = self._rows.setdefault(search.session, row)
@@ -100,10 +100,14 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What a figure was over the searches of the earlier period, and is over those of the later.
+    """A figure in the earlier and in the later period.
 
-    `unit` is that of the figure: a share, a mean or a median. `p` is adjusted for all that was
-    tested.
+    Attributes:
+        what: The name of the figure.
+        unit: The kind of figure: a share, a mean or a median.
+        base: The figure over the searches of the earlier period.
+        now: The figure over the searches of the later period.
+        p: The p-value, adjusted for all tested figures.
     """
 
     what: str
@@ -114,11 +118,11 @@ class Shift:
 
     @property
     def moved(self) -> bool:
-        """Whether chance alone would seldom do this."""
+        """True if the change is significant."""
         return self.p <= ALPHA
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the shift as JSON values."""
         told = {name: getattr(self, name) for name in self.__slots__}
         return {**told, "moved": self.moved}
 
@@ -137,13 +141,13 @@ def read_search(trace: Trace, masker: Masker) -> Search:
 
 
 def find_shifts(base: Period, now: Period, nearest: Values | None = None) -> list[Shift]:
-    """Return all figures that were tested, what is least likely by chance first.
+    """Return all tested figures, sorted by p-value.
 
-    `nearest` is, of each search of both, its similarity to the nearest judged query. Sessions are
-    drawn into the periods at random, so that searches of one session stay together; each
-    difference of means, over its spread among the draws, is held against the largest of all in
-    each draw (Westfall and Young 1993). So where nothing moved, anything at all is found in 5 % of
-    comparisons. What has a median is tested by its ranks.
+    `nearest` is the similarity of each search of both periods to the nearest judged query. Sessions
+    are assigned to the periods at random, so that searches of one session stay together; each
+    difference of means, divided by its standard deviation over the draws, is compared with the
+    largest of all figures in each draw (Westfall and Young 1993). So if nothing changed, any figure
+    at all is found in 5 % of comparisons. Figures with a median are tested by ranks.
     """
     rows = np.concatenate([base.rows, np.array(now.rows) + base.sessions])
     later = np.arange(len(rows)) >= len(base)
@@ -160,7 +164,7 @@ def find_shifts(base: Period, now: Period, nearest: Values | None = None) -> lis
 def _list_columns(
     base: Period, now: Period, rows: NDArray[np.int64], nearest: Values | None
 ) -> Iterator[tuple[str, str, Values]]:
-    """Yield a name, a unit and a value for each search, of all that is tested."""
+    """Yield the name, the unit and the values by search of each tested figure."""
     known = base.known
     queries = np.array(base.queries + now.queries)
     found = np.array(base.found + now.found)
@@ -192,8 +196,12 @@ def _list_columns(
 
 
 def _test(sums: csr_array, rows: NDArray[np.int64], later: NDArray[np.bool_]) -> Values:
-    """Return the adjusted p-value of each column: `sums`, of shape (sessions, columns), are those
-    of its values over the searches, which are of the sessions `rows`.
+    """Return the adjusted p-value of each column.
+
+    Args:
+        sums: The sums of the values over the searches of a session, of shape (sessions, columns).
+        rows: The session of each search.
+        later: True for each search of the later period.
     """
     sessions, columns = sums.shape
     counts = np.bincount(rows, minlength=sessions).astype(float)
@@ -221,7 +229,7 @@ def _test(sums: csr_array, rows: NDArray[np.int64], later: NDArray[np.bool_]) ->
 
 
 def _rank(values: Values) -> Values:
-    """Return the ranks of values, equal ones alike; the mean rank for what is not a number."""
+    """Return the ranks of values, with average ranks for ties and the mean rank for NaN."""
     from scipy.stats import rankdata
 
     ranks = np.full(len(values), np.nan)

@@ -1,4 +1,4 @@
-"""Files of spans, read as streams: JSON, JSON Lines and Parquet, packed or not."""
+"""Readers of files of spans as streams: JSON, JSON Lines and Parquet, compressed or not."""
 
 import gzip
 import json
@@ -26,14 +26,14 @@ from assay.retrievers.base.bounds import (
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.base.json_text import parse_json
 
-CHUNK = 1 << 22  # bytes; a text that goes over many is read slowly
+CHUNK = 1 << 22  # bytes; a text that spans many chunks is read slowly
 PARQUET = b"PAR1"
-ROWS = 100  # of a Parquet file at a time
+ROWS = 100  # rows of a Parquet file read at a time
 MLFLOW = "mlflow:"
-ITEM = "item"  # stands for the items of a list among the keys that lead to a value
+ITEM = "item"  # key for the items of a list in the path of a value
 KEYS = {"start_map": "", "start_array": ITEM}
 ENDS = ("end_map", "end_array")
-# Where the items of one large JSON document stand.
+# Paths of the items in one large JSON document.
 PLACES = {
     (ITEM,), ("resourceSpans", ITEM, "scopeSpans", ITEM, "spans", ITEM),
     ("data", ITEM), ("traces", ITEM), ("spans", ITEM), ("runs", ITEM),
@@ -48,8 +48,8 @@ TORN = "file ends in the middle of a document"
 def read_spans(source: str, faults: Counter[str]) -> Iterator[Span]:
     """Yield the spans of a file, or of an experiment of MLflow (`mlflow:NAME`).
 
-    What cannot be read is counted in `faults`, in words, and passed over. Raises AssayError where
-    there is no such file, or it holds nothing that could be a span.
+    Unreadable parts are skipped and counted in `faults`, by a description. Raises AssayError if
+    there is no such file, or it has no readable span.
     """
     before = faults.total()
     number = 0
@@ -135,7 +135,7 @@ class _Rejoined:
 
 
 def _read_document(file: _Rejoined, faults: Counter[str]) -> Iterator[Any]:
-    """Yield the items of one JSON document, of which no more than an item is held at a time."""
+    """Yield the items of one JSON document, with at most one item in memory at a time."""
     try:
         import ijson
     except ImportError:
@@ -143,7 +143,7 @@ def _read_document(file: _Rejoined, faults: Counter[str]) -> Iterator[Any]:
     items = _Items(faults)
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events, multiple_values=True, use_float=True)
-    silent = 0  # bytes since the last event: those of one long text
+    silent = 0  # bytes since the last event, within one long text
     with suppress(_ExcessError):
         try:
             while content := file.read(CHUNK):
@@ -158,26 +158,26 @@ def _read_document(file: _Rejoined, faults: Counter[str]) -> Iterator[Any]:
         except ijson.IncompleteJSONError:
             faults[TORN] += 1
         except ijson.JSONError:
-            yield from items.take(events)  # what stands before it
+            yield from items.take(events)  # the items before the error
             faults["document is not JSON from some place on"] += 1
 
 
 class _ExcessError(Exception):
-    """A document exceeds a bound, and nothing after that is read."""
+    """The error for a document that exceeds a bound; the rest of it is not read."""
 
 
 class _Items:
-    """The items of a document, made of the events of its parser as they come."""
+    """A builder of the items of a document from the events of its parser."""
 
     def __init__(self, faults: Counter[str]) -> None:
         self._faults = faults
-        self._path: list[str] = []  # the keys that lead to where the parser is
-        self._around = _Object()  # what is no item
+        self._path: list[str] = []  # the keys of the parser's current place
+        self._around = _Object()  # the value outside items
         self._item: _Object | None = None
         self._depth = 0  # length of the path of the item
 
     def take(self, events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """Yield the items that end among `events`. Raises _ExcessError, and counts the fault."""
+        """Yield the items completed by `events`. Raises _ExcessError, and counts the fault."""
         path = self._path
         for event, value in events:
             if event == "map_key":
@@ -208,7 +208,7 @@ class _Items:
 
 
 class _Object:
-    """A value as far as it has been read; one that is too large is not kept, but measured."""
+    """A value that is being read; the content of one that is too large is only measured."""
 
     def __init__(self) -> None:
         from ijson import ObjectBuilder
@@ -218,18 +218,18 @@ class _Object:
 
     @property
     def value(self) -> Any:
-        """What has been read."""
+        """The value read so far."""
         return self._builder.value
 
     def add(self, event: str, value: Any) -> None:
-        """Add what an event of the parser tells."""
+        """Add an event of the parser."""
         self.size += VALUE + (len(value) if isinstance(value, str) else 0)
         if self.size <= LINE:
             self._builder.event(event, value)
 
 
 def _is_container(rest: Any) -> bool:
-    """Say whether a value is what was around items that have been yielded."""
+    """Return True if a value is the container of items that have been yielded."""
     return not isinstance(rest, Mapping) or any(
         isinstance(rest.get(place[0]), list) for place in PLACES
     )
@@ -245,7 +245,7 @@ def _read_parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         left = limit = limit_unpacked(path)
         for batch in ParquetFile(path).iter_batches(batch_size=ROWS):
-            left -= max(batch.nbytes, batch.num_rows)  # a row of nothing takes time, too
+            left -= max(batch.nbytes, batch.num_rows)  # an empty row takes time, too
             if left < 0:
                 raise BoundError(path, describe_unpacked(limit))
             yield from batch.to_pylist()

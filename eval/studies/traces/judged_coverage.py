@@ -1,4 +1,4 @@
-"""Which searches the judged queries of a collection stand for, and which they do not."""
+"""The coverage of searches by the judged queries of a collection."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,22 +13,27 @@ from assay.eval.studies.traces.drift import Period
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.settings import Resources
 
-MOST = 5_000  # queries of each period that are encoded, those asked most
+MOST = 5_000  # queries of each period that are encoded, the most frequent ones
 FAR = 0.1  # share of the earlier searches that count as far from any judged query
 SHOWN = 10
-IDLE = 5  # later searches expected of a judged query that is told to have none
+IDLE = 5  # later searches expected for a judged query that is reported as idle
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCoverage:
-    """How near searches are to judged queries, by the cosine of their vectors.
+    """The similarity of searches to judged queries, by the cosine of their vectors.
 
-    A search is far where it is as far from each judged query as a tenth of the earlier searches.
-    `nearest` is, of each search of both periods, its similarity, NaN for queries that were not
-    encoded. `far` is the share of the later searches that are far. `idle` are the texts of judged
-    queries that stood for earlier searches and for no later one. `following` are the queries to
-    judge next, each with how many far searches it stands for.
+    A search is far if it is as far from every judged query as the farthest tenth of the earlier
+    searches.
+
+    Attributes:
+        judged: The number of judged queries.
+        nearest: The similarity of each search of both periods to its nearest judged query; NaN for
+            queries that were not encoded.
+        far: The share of the later searches that are far.
+        idle: The texts of judged queries that stood for earlier searches and for no later one.
+        following: The queries to judge next, each with the number of far searches it stands for.
     """
 
     judged: int
@@ -38,7 +43,7 @@ class JudgedCoverage:
     following: Sequence[tuple[str, int]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the coverage as JSON values."""
         following = [{"query": text, "searches": times} for text, times in self.following]
         return {"judged": self.judged, "far": self.far, "idle": [*self.idle], "next": following}
 
@@ -46,7 +51,7 @@ class JudgedCoverage:
 def cover(
     base: Period, now: Period, judged: Sequence[Query], resources: Resources
 ) -> JudgedCoverage:
-    """Return what `judged` stand for in each of two periods."""
+    """Return the coverage of the searches of two periods by the `judged` queries."""
     times = [Counter(period.queries) for period in (base, now)]
     texts = base.known.texts
     keys = list(dict.fromkeys(key for one in times for key, _ in one.most_common(MOST)))
@@ -66,7 +71,7 @@ def cover(
         if best[key] >= limit:
             for one, count in zip(stands, times, strict=True):
                 one[owner[key]] += count[key]
-    # Of so many, none at all would seldom be chance.
+    # With this many expected, having none is seldom due to chance.
     enough = IDLE * len(base) / len(now)
     idle = [i for i, count in stands[0].items() if count >= enough and not stands[1][i]]
     return JudgedCoverage(
@@ -81,8 +86,8 @@ def cover(
 
 
 def _choose(vectors: Vectors, counts: NDArray[np.float64], limit: float) -> list[tuple[int, int]]:
-    """Return those that stand for most searches not yet stood for, and for how many each."""
-    parts = np.array_split(vectors, len(vectors) // 500 + 1)  # scores take more than bits
+    """Choose greedily the queries nearest to most uncovered searches; return index and number."""
+    parts = np.array_split(vectors, len(vectors) // 500 + 1)  # limits the memory for scores
     near = np.concatenate([part @ vectors.T >= limit for part in parts])
     left = counts.copy()
     chosen: list[tuple[int, int]] = []

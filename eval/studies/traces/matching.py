@@ -1,4 +1,4 @@
-"""The documents that spans name, found among those of a collection or folder."""
+"""Match the documents in spans with those of a collection or folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,9 +19,9 @@ NAMELESS = "document without id and name (left out of the run; --dataset finds t
 
 
 class DocumentMatcher:
-    """Finds recorded documents by their text in the file they name, in any file, by id or path.
+    """A matcher of recorded documents, by text in the named file or any file, or by id or path.
 
-    `matched` and `missing` count them, each once; `some` are a few of those that are missing.
+    `matched` and `missing` count distinct documents; `some` are a few missing ones.
     """
 
     def __init__(self, documents: Iterable[Document]) -> None:
@@ -31,16 +31,16 @@ class DocumentMatcher:
 
     @property
     def matched(self) -> int:
-        """How many were found."""
+        """The number of documents found."""
         return len(self._found) - self.missing
 
     @property
     def missing(self) -> int:
-        """How many were not."""
+        """The number of documents not found."""
         return sum(chunk is None for chunk in self._found.values())
 
     def find(self, document: RecordedDocument) -> Chunk | None:
-        """Return where a document of a span stands; None where that is not known."""
+        """Return the chunk of a document of a span; None if it is not found."""
         document = document._replace(score=None)
         if document not in self._found:
             found = self._found[document] = self._look_for(document)
@@ -54,7 +54,7 @@ class DocumentMatcher:
             try:
                 return self._chunks.find_text(document.content, names, document.start)
             except AssayError:
-                pass  # edited since, or in several places: its id may still tell
+                pass  # edited since, or in several places: its id may still identify it
         for name in (document.id, *document.names):
             try:
                 return self._chunks.find(name)
@@ -74,8 +74,9 @@ def render_run(
 ) -> Row:
     """Return the row of a run file: the ranking of a search, and that of every step.
 
-    Without a matcher documents have the names that the spans give them. One that is not found is
-    left out, and those below it move up. What is left out of lists besides is counted in `faults`.
+    Without a matcher documents keep their names in the spans. With one, a document that is not
+    found is left out, and those below it move up. Other omissions from lists are counted in
+    `faults`.
     """
 
     def rank(documents: Sequence[RecordedDocument]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What moved between two periods of traffic, and what judged queries stand for in them."""
+"""Comparison of two periods of traffic, and their coverage by judged queries."""
 
 import math
 from collections import Counter
@@ -18,12 +18,12 @@ from assay.eval.studies.traces.traces import open_book
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 
-LEAST = 30  # searches of a period, and sessions that show something
+LEAST = 30  # least searches of a period, and least sessions for a useful test
 
 
 @dataclass(frozen=True)
 class TrafficDrift:
-    """Two periods with their `searches`, and all that was tested; what judged queries stand for."""
+    """The comparison of two periods: all tested figures, and the coverage by judged queries."""
 
     id: str
     periods: tuple[str, str]
@@ -38,11 +38,11 @@ class TrafficDrift:
 
     @property
     def moved(self) -> list[Shift]:
-        """What chance would seldom do."""
+        """The figures that changed significantly."""
         return [shift for shift in self.shifts if shift.moved]
 
     def tell(self) -> list[str]:
-        """Return what was found, in sentences."""
+        """Return the conclusions, in sentences."""
         moved = f"{len(self.moved)} of" if self.moved else "None is shown to have moved of"
         lines = [f"{moved} {len(self.shifts)} figures" + (" moved." if self.moved else ".")]
         if min(self.sessions) < LEAST:
@@ -65,7 +65,7 @@ class TrafficDrift:
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the comparison as JSON values."""
         return {
             "id": self.id,
             "periods": [*self.periods],
@@ -87,7 +87,7 @@ def compare(
     region: str | None,
     resources: Resources,
 ) -> TrafficDrift:
-    """Compare two sources of traces, or what is before and after `at` in any. Raises AssayError."""
+    """Compare two sources of traces, or the searches before and from `at`. Raises AssayError."""
     if at is None and len(sources) != 2:
         raise AssayError(
             f"drift: {count(len(sources), 'source')} without --at; allowed: two, the earlier "
@@ -99,7 +99,7 @@ def compare(
     base, now = Period(known), Period(known)
 
     def read(chosen: Sequence[str], begin: float) -> None:
-        """Add searches to the period that they are of: the later one begins at `begin`."""
+        """Add searches to their period: the later one begins at `begin`."""
         with open_book(chosen) as book:
             for trace in book.traces():
                 (now if trace.time >= begin else base).add(read_search(trace, masker))

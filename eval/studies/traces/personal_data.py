@@ -1,8 +1,8 @@
-"""Personal data in queries: what patterns and check digits can tell is masked before it is stored.
+"""Masking of personal data in queries, by patterns and check digits, before they are stored.
 
-Found are e-mail addresses, IP addresses, telephone numbers (phonenumbers; without a region only
-international ones), IBANs and numbers of payment cards (python-stdnum). Not found are names, postal
-addresses, dates of birth, and numbers of customers or cases.
+It finds e-mail addresses, IP addresses, telephone numbers (phonenumbers; without a region only
+international ones), IBANs and numbers of payment cards (python-stdnum). It does not find names,
+postal addresses, dates of birth, and numbers of customers or cases.
 """
 
 import re
@@ -22,12 +22,12 @@ CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
 
 
 class Masker:
-    """Puts `[email]`, `[phone]` and so on in the place of personal data, and counts them."""
+    """A masker that replaces personal data by `[email]`, `[phone]` and so on, and counts it."""
 
     def __init__(self, region: str | None = None) -> None:
-        """Raise AssayError where `region`, a country of two letters, is none, or without the extra.
+        """Make a masker that also finds telephone numbers in the national form of `region`.
 
-        Telephone numbers written as within the region are found too.
+        Raises AssayError if `region` is not a country of two letters, or if the extra is missing.
         """
         try:
             import phonenumbers
@@ -53,7 +53,7 @@ class Masker:
         return text
 
     def describe(self) -> list[str]:
-        """Say what was masked, and what was not looked for."""
+        """Describe the masked data, and the data that cannot be found."""
         found = ", ".join(f"{kind} {count:,}" for kind, count in self.counts.items())
         return [
             f"masked in texts of queries: {found or 'nothing'}; names, postal addresses and "

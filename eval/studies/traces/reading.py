@@ -1,4 +1,4 @@
-"""What traces hold, in figures; and their queries and rankings as files."""
+"""Figures of traces, and their queries and rankings as files."""
 
 from array import array
 from collections import Counter
@@ -26,7 +26,7 @@ RUN = "run.jsonl"
 
 @dataclass(slots=True)
 class StepFigures:
-    """A step by its name: how many searches made it, how many documents it put out on average."""
+    """The figures of a step: the numbers of its searches and documents, and its times in ms."""
 
     name: str
     kind: str
@@ -36,12 +36,12 @@ class StepFigures:
     times: "array[float]" = field(default_factory=lambda: array("d"))
 
     def latency(self) -> Mapping[str, OpenEstimate]:
-        """Return the percentiles of its milliseconds, none where its spans have no length."""
+        """Return the percentiles of its milliseconds; {} if its spans have no length."""
         known = any(self.times)
         return {f"p{i}": estimate_percentile(self.times, i) for i in (50, 95)} if known else {}
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         mean = self.documents / self.searches
         about = {"name": self.name, "kind": self.kind, "inferred": self.inferred}
         latency = {name: asdict(figure) for name, figure in self.latency().items()}
@@ -50,7 +50,7 @@ class StepFigures:
 
 @dataclass(slots=True)
 class TraceFigures:
-    """What was read: searches, the time from the first to the last, and each step."""
+    """The figures of the traces: searches, the times of the first and the last, and steps."""
 
     searches: int = 0
     without_hits: int = 0
@@ -61,7 +61,7 @@ class TraceFigures:
     steps: dict[str, StepFigures] = field(default_factory=dict)
 
     def add(self, trace: Trace) -> None:
-        """Count a search."""
+        """Add a search to the figures."""
         self.searches += 1
         self.without_hits += not trace.found
         self.answered += bool(trace.answer)
@@ -77,7 +77,7 @@ class TraceFigures:
             known.times.append(step.milliseconds)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         return {
             "searches": self.searches,
             "without_hits": self.without_hits,
@@ -91,7 +91,7 @@ class TraceFigures:
 
 @dataclass(frozen=True)
 class TraceReading:
-    """The figures of traces, what was passed over, and the files that were written."""
+    """The figures of traces, the skipped spans, and the files that were written."""
 
     spans: int
     figures: TraceFigures
@@ -101,7 +101,7 @@ class TraceReading:
     lacking: int = 0  # queries of the collection that nobody asked
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the figures as JSON values."""
         told = {"faults": dict(self.faults), "notes": list(self.notes)}
         files = [str(path) for path in self.files]
         return {"spans": self.spans, **self.figures.as_json(), **told, "files": files}
@@ -115,11 +115,11 @@ def read(
     name: str,
     progress: Progress,
 ) -> TraceReading:
-    """Read `sources`, and write their rankings to `output`, a folder that is made.
+    """Read `sources`, and write their rankings to `output`, a new folder.
 
-    With a `dataset` the searches of its queries alone are written, the last of each, with its
-    documents for those that spans name. Otherwise each search is a query of its own, whose text,
-    masked, is written where there is `consent`. Raises AssayError.
+    With a `dataset` only searches for its queries are written, the last for each query, with its
+    documents in place of those named by spans. Otherwise each search is its own query, whose masked
+    text is written if there is `consent`. Raises AssayError.
     """
     if output and output.exists():
         raise AssayError(f"{output}: is there already; say --output with another folder")
@@ -141,7 +141,7 @@ def read(
 
 @contextmanager
 def _open_together(paths: Sequence[Path]) -> Iterator[Sequence[BinaryIO]]:
-    """Yield new files of one new folder; where the block fails, neither they nor it are left."""
+    """Yield new files in one new folder; if the block fails, files and folder are removed."""
     with ExitStack() as stack:
         if paths:
             stack.enter_context(changing(paths[0].parent))
@@ -156,12 +156,12 @@ def _open_together(paths: Sequence[Path]) -> Iterator[Sequence[BinaryIO]]:
 
 
 def tell_time(nanoseconds: int) -> str:
-    """Return a time as ISO 8601 writes it, in seconds."""
+    """Return a time in nanoseconds as ISO 8601, to the second."""
     return datetime.fromtimestamp(nanoseconds / SECOND, UTC).isoformat(timespec="seconds")
 
 
 def describe_missing(matcher: DocumentMatcher) -> list[str]:
-    """Say how many recorded documents are not in the folder."""
+    """Return a line on the recorded documents that are not in the collection, if any."""
     if not matcher.missing:
         return []
     some = ", ".join(repr(name[:40]) for name in matcher.some)
@@ -174,9 +174,9 @@ def describe_missing(matcher: DocumentMatcher) -> list[str]:
 def _name_searches(
     book: TraceBook, figures: TraceFigures, name: str, files: Sequence[BinaryIO]
 ) -> list[str]:
-    """Write the rows of all searches, with the ids of their traces, and to a second file queries.
+    """Write the rows of all searches, by the ids of their traces, and queries to a second file.
 
-    They are written one by one: of a million spans they would fill the memory.
+    Rows are written one by one, because those of a million spans would fill the memory.
     """
     masker = Masker()
 
@@ -186,7 +186,7 @@ def _name_searches(
         yield {"_id": trace.id, "text": masker.mask(trace.query), "metadata": about}
 
     for trace in _count(book, figures):
-        for file, row in zip(files, render(trace), strict=False):  # no more than there are files
+        for file, row in zip(files, render(trace), strict=False):  # no more rows than files
             file.write(render_rows([row]).encode())
     return masker.describe() if len(files) > 1 else []
 

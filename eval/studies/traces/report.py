@@ -1,4 +1,4 @@
-"""What traces say: what they hold, what was drawn of them, and what moved between two periods."""
+"""The reports of traces: their figures, a sample of them, and a comparison of two periods."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ FOLLOWING = (
 
 
 def _known(value: float) -> float | None:
-    """Return a figure; None where no search has one."""
+    """Return a figure; None if no search has one."""
     return None if math.isnan(value) else value
 
 
@@ -60,7 +60,7 @@ STRATA = (
 
 
 def report_drift(found: TrafficDrift) -> Report:
-    """Return the report of two periods of traffic, which shows texts of queries, masked."""
+    """Return the report of two periods of traffic; it shows masked texts of queries."""
     others: list[Shift] = [shift for shift in found.shifts if not shift.moved]
     following = [
         Column("query", "Query", value=itemgetter(0)),
@@ -89,7 +89,7 @@ def report_drift(found: TrafficDrift) -> Report:
 
 
 def report_reading(made: TraceReading) -> Report:
-    """Return the report of what traces hold."""
+    """Return the report of the figures of traces."""
     told = made.figures.as_json()
     sessions = f" of {count(told['sessions'], 'session')}" if told["sessions"] else ""
     searches = count(made.figures.searches, "search", "searches")
@@ -105,7 +105,7 @@ def report_reading(made: TraceReading) -> Report:
 
 
 def report_sample(made: TrafficSample) -> Report:
-    """Return the report of what was drawn of traffic."""
+    """Return the report of a sample of traffic."""
     return Report(
         id="",
         kind="sample",
@@ -121,6 +121,6 @@ def report_sample(made: TrafficSample) -> Report:
 
 
 def _list_faults(faults: Mapping[str, int]) -> list[str]:
-    """Return what was passed over, in one line; none where there was nothing."""
+    """Return a line on the skipped spans; [] if there are none."""
     told = [f"{times:,} × {what}" for what, times in faults.items()]
     return ["; ".join(told)] if told else []

@@ -1,4 +1,4 @@
-"""A sample of traffic as a collection to be judged: its queries, and the passages to judge."""
+"""A sample of traffic as a collection to judge: its queries, and the passages to judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ POOL = "pool.csv"
 
 @dataclass(frozen=True)
 class SampleSpec:
-    """How many queries are drawn and by which seed, and how deep their rankings are judged."""
+    """The number of queries to draw, the seed, and the depth to which rankings are judged."""
 
     number: int
     seed: int
@@ -43,7 +43,18 @@ class SampleSpec:
 
 @dataclass(frozen=True)
 class TrafficSample:
-    """What was drawn of how many searches and queries, and where it was written."""
+    """A sample of traffic and the folder it was written to.
+
+    Attributes:
+        searches: The number of searches in the traffic.
+        queries: The number of distinct queries in the traffic.
+        drawn: The drawn queries.
+        pairs: The number of pairs to judge.
+        folder: The folder of the collection.
+        reference: The reference of the collection.
+        faults: The number of skipped spans by reason.
+        notes: Notes for the reader.
+    """
 
     searches: int
     queries: int
@@ -55,12 +66,12 @@ class TrafficSample:
     notes: Sequence[str]
 
     def strata(self) -> list[tuple[str, int, int, int]]:
-        """Return each stratum with its queries, its searches, and how many queries are drawn."""
+        """Return each stratum with its numbers of queries, of searches and of drawn queries."""
         told = {i.stratum: (i.stratum, i.members, i.searches, i.drawn) for i in self.drawn}
         return list(told.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the sample as JSON values."""
         names = ("name", "queries", "searches", "drawn")
         return {
             "searches": self.searches,
@@ -86,8 +97,8 @@ def sample(
 ) -> TrafficSample:
     """Draw queries of traffic and write them as a collection of `documents`, with a pool to judge.
 
-    The pool holds what the system that was traced found, and what the pipeline of `config` finds.
-    What a killed call wrote is finished. Raises AssayError, and then writes nothing.
+    The pool has the results of the traced system, and those of the pipeline of `config`. The output
+    of a killed call is completed. Raises AssayError, and then writes nothing.
     """
     masker = Masker(spec.region)
     source = open_documents(documents, resources)
@@ -143,9 +154,9 @@ def sample(
 
 
 def _is_written(folder: Path, content: Mapping[str, str]) -> bool:
-    """Say whether a folder holds what the same command wrote, sealed or killed before that.
+    """Return True if a folder has the output of the same command, sealed or not.
 
-    A pool that holds grades is another, and stays.
+    A pool that has grades counts as different, and is not overwritten.
     """
     card, new = (
         i.model_dump(exclude=BLOCKS)
@@ -165,7 +176,7 @@ def _refuse(folder: Path) -> AssayError:
 def _find_recorded(
     book: TraceBook, drawn: Sequence[TrafficQuery], matcher: DocumentMatcher
 ) -> dict[str, list[Chunk]]:
-    """Return by trace what the traced system found, as far as it is in the documents."""
+    """Return the results of the traced system by trace, as far as they are in the documents."""
     wanted = {query.trace for query in drawn}
     return {
         trace.id: [chunk for document in trace.found if (chunk := matcher.find(document))]
@@ -183,7 +194,7 @@ def _list_passages(
     config: RunConfig,
     resources: Resources,
 ) -> Iterator[Sequence[Candidate]]:
-    """Yield what is to be judged of each query, each passage once."""
+    """Yield the passages to judge for each query, each passage once."""
     collection = gather_unjudged(list(source.documents.values()), source.name)
     with config.build(resources) as retriever:
         searching.index(retriever, collection)

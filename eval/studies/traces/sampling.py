@@ -1,4 +1,4 @@
-"""Which queries of traffic are to be judged: a sample in which every chance is known."""
+"""Sampling of queries of traffic to judge, with known inclusion probabilities."""
 
 import random
 import re
@@ -14,16 +14,26 @@ from assay.eval.studies.traces.traces import Trace
 from assay.retrievers.base.folding import fold
 
 CERTAIN, NOTHING, LOW = "asked most, all taken", "found nothing", "low score"
-LOWEST = 10  # percent of the best scores of a system that are low
-LEAST = 6  # queries of a stratum; of fewer, variance is guessed too low
+LOWEST = 10  # percentile of the best scores of a system below which a score is low
+LEAST = 6  # queries of a stratum; with fewer, the variance is underestimated
 
 
 @dataclass(slots=True)
 class TrafficQuery:
-    """A query with all that ask the same words: how often, and one of its searches at random.
+    """A query of traffic, with all searches of the same words.
 
-    That is `trace`, made at `time`, which found nothing, or whose best hit has `score` by `system`.
-    `stratum` has `members` queries, of which `drawn` are in the sample, and `searches`.
+    Attributes:
+        text: The text of one of its searches, drawn at random.
+        trace: The trace of that search.
+        time: The time of that search.
+        frequency: The number of its searches.
+        found: True if that search found something.
+        system: The name of the last step of that search.
+        score: The score of its best hit.
+        stratum: The stratum of the query.
+        members: The number of queries of the stratum.
+        drawn: The number of queries of the stratum in the sample.
+        searches: The number of searches of the stratum.
     """
 
     text: str
@@ -39,7 +49,7 @@ class TrafficQuery:
     searches: int = 0
 
     def tell_chance(self, of: int) -> dict[str, Any]:
-        """Return how it was sampled, for its metadata; the traffic is `of` searches in all."""
+        """Return its sampling metadata; `of` is the number of searches of the traffic."""
         return {
             "frequency": self.frequency,
             "stratum": self.stratum,
@@ -51,9 +61,9 @@ class TrafficQuery:
 
 
 def merge(traces: Iterable[Trace], masker: Masker, seed: int) -> list[TrafficQuery]:
-    """Return the queries of `traces`, masked, those of the same words in the same order as one.
+    """Return the masked queries of `traces`, merged if they have the same words in the same order.
 
-    Case, accents, punctuation and blanks make no other words; other spellings do.
+    Case, accents, punctuation and blanks are ignored; different spellings are different words.
     """
     rng = random.Random(seed)
     known: dict[str, TrafficQuery] = {}
@@ -70,13 +80,13 @@ def merge(traces: Iterable[Trace], masker: Masker, seed: int) -> list[TrafficQue
 
 
 def draw(queries: Sequence[TrafficQuery], number: int, seed: int) -> list[TrafficQuery]:
-    """Return `number` of `queries`, or all if there are no more, each with its stratum.
+    """Draw `number` of `queries`, or all if there are no more, each with its stratum.
 
-    Those asked so often that they are worth a place of their own are all taken, and come first, so
-    that they are judged. The others follow in random order. Their strata are how often they were
-    asked; whether they found nothing, or their best score was among the lowest tenth; and the half
-    of the time: as many of these as leave six places to each stratum. It gets places by its share
-    of the traffic.
+    Queries whose share of the traffic is worth at least one place are all taken, and come first, so
+    that they are judged. The others follow in random order. Their strata are formed by frequency;
+    by outcome, that is no results, or a best score in the lowest tenth; and by half of the period:
+    as many of these as leave six places to each stratum. A stratum gets places by its share of the
+    traffic.
     """
     rng = random.Random(seed)
     rest = sorted(queries, key=lambda query: (-query.frequency, query.time, query.trace))
@@ -115,7 +125,7 @@ def draw(queries: Sequence[TrafficQuery], number: int, seed: int) -> list[Traffi
 
 
 def _find_low(queries: Sequence[TrafficQuery]) -> set[int]:
-    """Return the identities of queries whose best score is among the lowest of their system."""
+    """Return the ids (of `id`) of queries whose best score is among the lowest of their system."""
     scores: dict[str, list[float]] = {}
     for query in queries:
         if query.score is not None:
@@ -129,7 +139,7 @@ def _find_low(queries: Sequence[TrafficQuery]) -> set[int]:
 
 
 def _name(query: TrafficQuery, low: set[int], middle: int, detail: int) -> str:
-    """Return the stratum of a query, of less detail where there are few places."""
+    """Return the stratum of a query; `detail`, from 0 to 3, is the number of its properties."""
     outcome = NOTHING if not query.found else LOW if id(query) in low else ""
     step = (query.frequency.bit_length() - 1) // 2  # powers of 4
     often = f"asked {4**step} to {4 ** (step + 1) - 1} times"
@@ -139,12 +149,12 @@ def _name(query: TrafficQuery, low: set[int], middle: int, detail: int) -> str:
 
 
 def _allocate(groups: Sequence[Sequence[TrafficQuery]], number: int) -> list[int]:
-    """Return how many of each group are taken, `number` in all where there are as many."""
+    """Return the number of queries to take of each group, `number` in total if there are enough."""
     traffic = [sum(query.frequency for query in group) for group in groups]
     taken = [min(LEAST, len(group), number) for group in groups]
     number = min(number, sum(map(len, groups)))
     while sum(taken) < number:
-        # Who is furthest below its share of the traffic.
+        # The group furthest below its share of the traffic.
         open_ = [i for i, group in enumerate(groups) if taken[i] < len(group)]
         taken[max(open_, key=lambda i: traffic[i] / (taken[i] + 0.5))] += 1
     return taken

@@ -18,7 +18,7 @@ from assay.eval.studies.traces.documents import (
 )
 from assay.retrievers.base.printing import replace_controls
 
-# The span kinds of OpenInference, to which those of the others are mapped.
+# The span kinds of OpenInference, to which the kinds of other formats are mapped.
 RETRIEVER, RERANKER, EMBEDDING, TOOL = "RETRIEVER", "RERANKER", "EMBEDDING", "TOOL"
 LLM, OTHER = "LLM", ""
 KINDS = {
@@ -47,8 +47,8 @@ OUTPUTS = (
     "traceloop.entity.output", "gen_ai.task.output",
 )  # fmt: skip
 ANSWERS = ("output", "answer", "result")
-# OpenLLMetry's events of a vector database, one for each document, and what tells that there may be
-# some, and of how many queries.
+# OpenLLMetry's events of a vector database, one per document, and the attributes that announce
+# them and give the number of queries.
 RESULTS = ("db.query.result", "db.search.result")
 SEARCHES = ("db.vector.query.top_k", "db.chroma.query.n_results")
 QUERIES_ASKED = ("db.chroma.query.texts_count", "db.chroma.query.embeddings_count")
@@ -60,15 +60,28 @@ VALUES = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 
 
 class SpanError(Exception):
-    """A span cannot be used; the message says why, in a few words."""
+    """The error for an unusable span; the message gives the reason in a few words."""
 
 
 class Span(NamedTuple):
-    """What of a span matters here; times are nanoseconds of the epoch.
+    """The fields of a span that are used.
 
-    `step` is the kind of step that the span names itself, `found` the list it put out, None where
-    it tells none, `given` the list that it reranked, or the texts that it embedded. `failed` says
-    that it ended in an error. `repeats` counts the entries of that list that stood above there.
+    Attributes:
+        trace: The id of the trace.
+        id: The id of the span.
+        parent: The id of the parent span; "" for none.
+        name: The name of the span.
+        begin: The start, in nanoseconds since the epoch.
+        end: The end, in nanoseconds since the epoch.
+        kind: The kind of span, as in OpenInference.
+        step: The kind of step that the span itself names; "" for none.
+        query: The query; "" for none.
+        found: The output list; None if the span has none.
+        given: The list that it reranked, or the texts that it embedded.
+        answer: The answer; "" for none.
+        session: The id of the session; "" for none.
+        failed: True if it ended in an error.
+        repeats: The number of repeated entries removed from the output list.
     """
 
     trace: str
@@ -89,9 +102,9 @@ class Span(NamedTuple):
 
 
 def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the spans in one object of a file: of a batch of OTLP, a trace, or a span.
+    """Yield the spans in one object of a file: a batch of OTLP, a trace, or a span.
 
-    Raises SpanError where it is none of them.
+    Raises SpanError if it is none of them.
     """
     if not isinstance(raw, Mapping):
         raise SpanError("not an object")
@@ -128,7 +141,7 @@ def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def read_span(raw: Mapping[str, Any]) -> Span:
-    """Return the record of a span of any form. Raises SpanError for one without ids or times."""
+    """Return the record of a span of any form. Raises SpanError if it lacks ids or times."""
     attributes = _read_attributes(raw)
     context = raw.get("context")
     context = context if isinstance(context, Mapping) else {}
@@ -166,7 +179,7 @@ def read_span(raw: Mapping[str, Any]) -> Span:
     query = read_query(given_input if asked is None else asked)
     step = clean(attributes.get(STEP))
     if found and not kind and not step and all(i.content.strip() in query for i in found):
-        found, query = None, ""  # parts of its own input: a text was split, and nothing searched
+        found, query = None, ""  # parts of its own input: a text was split
     return Span(
         trace,
         id_,
@@ -205,7 +218,7 @@ def _list(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes: a list of OTLP, a mapping, columns of a table, or Langfuse's keys."""
+    """Return the attributes from a list of OTLP, a mapping, table columns, or Langfuse's keys."""
     given = raw.get("attributes")
     if isinstance(given, list):
         pairs = {str(item.get("key")): _read_value(item.get("value")) for item in _list(given)}
@@ -232,7 +245,7 @@ def _read_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_events(raw: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the documents that the events of a span tell. Raises SpanError for several queries."""
+    """Return the documents in the events of a span. Raises SpanError for several queries."""
     found, queries = [], set()
     events = raw.get("events")
     for event in events if isinstance(events, list) else ():
@@ -255,7 +268,7 @@ def _read_events(raw: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[
 
 
 def _unwrap(value: Any, name: str) -> Any:
-    """Return what OpenLLMetry puts below `name`, any other value as it is."""
+    """Return the value that OpenLLMetry puts below `name`; any other value unchanged."""
     value = parse(value)
     return value[name] if isinstance(value, Mapping) and name in value else value
 
@@ -291,7 +304,7 @@ def _read_found(
     if kind in (TOOL, LLM, EMBEDDING):
         return None
     found = read_documents(output)
-    # A list may be anything where the span does not say that it retrieved.
+    # A list may be anything if the span does not say that it retrieved.
     if found and kind == OTHER and not all(item.content for item in found):
         return None
     return found if found or kind in (RETRIEVER, RERANKER) else None
@@ -312,7 +325,7 @@ def _read_answer(output: Any) -> str:
 
 
 def _read_id(value: Any) -> str:
-    """Return an id in hexadecimal digits where it is one of OpenTelemetry, else as it is."""
+    """Return an id of OpenTelemetry in hexadecimal digits, and any other id in lower case."""
     text = clean(value).removeprefix("0x")
     if len(text) in (12, 24) and text.endswith("="):  # MLflow writes base64
         with suppress(ValueError):
@@ -321,7 +334,7 @@ def _read_id(value: Any) -> str:
 
 
 def _read_time(value: Any) -> int | None:
-    """Return a time as nanoseconds of the epoch; numbers tell their unit by their size."""
+    """Return a time as nanoseconds since the epoch; the unit of a number follows from its size."""
     if isinstance(value, datetime):
         return round((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * SECOND)
     try:
@@ -333,6 +346,6 @@ def _read_time(value: Any) -> int | None:
             return None
     if not 0 < number < 1e19:
         return None
-    if number > 1e17:  # nanoseconds, of which a float would lose some
+    if number > 1e17:  # nanoseconds, which a float would round
         return int(value) if not isinstance(value, str) or value.isdecimal() else round(number)
     return round(number * next(unit for unit in (1e9, 1e6, 1e3) if number * unit < 1e20))

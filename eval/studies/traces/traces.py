@@ -1,4 +1,4 @@
-"""Spans become traces: what was asked, and the list of every step, in their order."""
+"""Convert spans to traces: the query, and the list of every step, in order."""
 
 import json
 import re
@@ -20,15 +20,16 @@ KINDS = (QUERY, LEG, FUSION, STAGE)
 FUSES = re.compile(r"fus(?:e|ion)|\brrf\b|merge|combin|ensemble|hybrid|interleav", re.IGNORECASE)
 REPEATED = "document with the id and text of one above it in its list (counted once)"
 MILLION = 1_000_000  # nanoseconds of a millisecond
-MOST_NAMES = 10_000  # of retrievers
-MOST_SPANS = 5_000  # of a search; time grows with their square
+MOST_NAMES = 10_000  # names of retrievers
+MOST_SPANS = 5_000  # spans of a search; time grows with their square
 
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    """A step of a search: its list, best first; without one, where it only changed the query.
+    """A step of a search.
 
-    `inferred` says that its kind, or its list, is not in a span's own words.
+    `documents` is its list, best first; None if it only changed the query. `inferred` is True if
+    its kind or its list was inferred rather than stated by a span.
     """
 
     name: str
@@ -40,7 +41,7 @@ class TracedStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A search somebody made: `time` is in nanoseconds of the epoch, `steps` in their order."""
+    """A recorded search: `time` is in nanoseconds since the epoch, `steps` are in order."""
 
     id: str
     query: str
@@ -52,22 +53,22 @@ class Trace:
 
     @property
     def found(self) -> Sequence[RecordedDocument]:
-        """The list of the last step: what was retrieved in the end."""
+        """The list of the last step that has one: the final result."""
         lists = [step.documents for step in self.steps if step.documents is not None]
         return lists[-1]
 
 
 class TraceBook:
-    """The spans of all sources by trace, in a private file that is gone when it is closed.
+    """The spans of all sources by trace, in a private file that is deleted when it is closed.
 
-    `faults` counts what was passed over, in words, `spans` what was read.
+    `faults` counts skipped spans by a description, `spans` is the number of spans read.
     """
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self.faults: Counter[str] = Counter()
         self.spans = 0
         self._database = database
-        self._telling: set[str] = set()  # names of retrievers of which a span tells documents
+        self._telling: set[str] = set()  # names of retrievers that have a span with documents
         database.execute("PRAGMA journal_mode = OFF")
         database.execute(
             "CREATE TABLE span (trace TEXT, id TEXT, content TEXT, PRIMARY KEY (trace, id))"
@@ -88,7 +89,7 @@ class TraceBook:
                 self.faults["span with an id that came before"] += 1
 
     def traces(self) -> Iterator[Trace]:
-        """Yield the searches there are, by their ids."""
+        """Yield the searches, in the order of their ids."""
         rows = self._database.execute("SELECT trace, content FROM span ORDER BY trace, id")
         for _, group in groupby(rows, key=lambda row: str(row[0])):
             spans, size = [], 0
@@ -108,16 +109,19 @@ class TraceBook:
             for each in (span.found, span.given)
         )
         if found is None and span.kind == RETRIEVER and not span.failed:
-            # OpenInference's instrumentors tell of no documents by no attribute at all.
+            # OpenInference's instrumentors omit the attribute if there are no documents.
             found = [] if span.name in self._telling else None
         return span._replace(found=found, given=given)
 
 
 @contextmanager
 def open_book(sources: Iterable[str]) -> Iterator[TraceBook]:
-    """Yield the spans of `sources`: see `read_spans`. Raises AssayError where the disk is full."""
+    """Yield a book of the spans of `sources`: see `read_spans`.
+
+    Raises AssayError if the disk is full.
+    """
     try:
-        with closing(sqlite3.connect("")) as database:  # "": a file of SQLite's own, without a name
+        with closing(sqlite3.connect("")) as database:  # "": an unnamed temporary file of SQLite
             book = TraceBook(database)
             for source in sources:
                 book.add(source)
@@ -131,8 +135,8 @@ def open_book(sources: Iterable[str]) -> Iterator[TraceBook]:
 def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:
     """Yield the searches among the spans of one trace.
 
-    That is what stands below each root, and below each call of a tool that retrieves. A span whose
-    parent is not there is a root.
+    A search has the spans below a root, or below a call of a tool that retrieves. A span whose
+    parent is missing is a root.
     """
     known = {span.id for span in spans}
     children: dict[str, list[Span]] = {}
@@ -177,9 +181,9 @@ def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:
 
 
 def _indexes(spans: Sequence[Span]) -> bool:
-    """Say whether spans embed texts for an index: none retrieves, or lists others than these.
+    """Return True if spans embed texts for an index, and none retrieves or lists other texts.
 
-    A function that says no kind retrieves, unless what it lists is embedded and its query is not.
+    A span without a kind counts as retrieving, unless its list is embedded and its query is not.
     """
     embeddings = [span for span in spans if span.kind == EMBEDDING]
     if not embeddings or any(span.kind in (RETRIEVER, RERANKER) or span.step for span in spans):
@@ -217,7 +221,7 @@ def _read_trace(
 def _walk(
     root: Span, inside: set[str], children: dict[str, list[Span]], steps: list[TracedStep]
 ) -> list[Span]:
-    """Add the steps below and of `root` to `steps`, each behind its own; return their spans."""
+    """Add the steps of `root` and below it to `steps`, children first; return their spans."""
     order: list[Span] = []
     stack: list[tuple[Span, int | None]] = [(root, None)]
     while stack:
@@ -233,7 +237,7 @@ def _walk(
 
 
 def _read_steps(span: Span, steps: Sequence[TracedStep], before: int) -> Iterator[TracedStep]:
-    """Yield the step that a span is, given those before it, from `before` on those within it."""
+    """Yield the step of a span; `steps` are the earlier ones, from `before` on those within it."""
     taken = _milliseconds(span)
     if span.step in KINDS:
         yield TracedStep(span.name, span.step, taken, span.found)
@@ -243,7 +247,7 @@ def _read_steps(span: Span, steps: Sequence[TracedStep], before: int) -> Iterato
     earlier = [step for step in steps if step.documents is not None]
     within = [step for step in steps[before:] if step.documents is not None]
     if within and _are_same(within[-1].documents or (), span.found):
-        return  # it hands on what its last step found
+        return  # it passes on the result of its last step
     if span.kind == RERANKER:
         if not earlier and span.given:
             yield TracedStep(f"given to {span.name}", LEG, 0.0, span.given, inferred=True)
@@ -263,7 +267,7 @@ def _fuses(name: str, earlier: Sequence[TracedStep]) -> bool:
 
 
 def _close(steps: Sequence[TracedStep]) -> list[TracedStep]:
-    """Return steps whose lists become one: of legs alone, one after the other as they ended."""
+    """Return the steps, with a fusion added if several legs have lists and no other step has."""
     lists = [step for step in steps if step.documents is not None]
     if len(lists) < 2 or any(step.kind != LEG for step in lists):
         return list(steps)
@@ -272,7 +276,7 @@ def _close(steps: Sequence[TracedStep]) -> list[TracedStep]:
 
 
 def _are_same(some: Sequence[RecordedDocument], others: Sequence[RecordedDocument]) -> bool:
-    """Say whether lists name the same documents, by their texts where they share ids."""
+    """Return True if lists name the same documents, compared by text if ids repeat."""
     distinct = len({item.id for item in some}) == len(some)
 
     def match(one: RecordedDocument, other: RecordedDocument) -> bool:

@@ -1,4 +1,4 @@
-"""What `assay choose` tries, one stage after the other, on top of the best so far."""
+"""The candidates of `assay choose`, tried stage by stage on top of the best so far."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 
-# The config of a point.
+# Makes the config of a point.
 Configure = Callable[[Point], PointTask]
 
 MODE = "retriever.mode"
@@ -36,20 +36,21 @@ ORDER = (LEGS, "contexts", "chunks", *OF_BOTH, RERANKING)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings that a stage tries; `words` say what they change."""
+    """Settings that a stage tries; `words` describe the change."""
 
     point: Point
     words: str
 
 
-# What differs from the base config: the candidate of each stage, in the order they were laid.
+# Differences from the base config: the candidate of each stage, in the order of application.
 Layers = Mapping[str, Candidate]
 
 
 def lay(layers: Layers, stage: str, item: Candidate) -> Layers:
-    """Return `item` laid on others, in place of that of its own stage.
+    """Return the layers with `item` as the candidate of its stage.
 
-    Where it says which legs there are, others that say so go, and what a leg alone has no use for.
+    If it sets the mode of the legs, the candidate of the stage `legs` is removed, and for a single
+    leg also those of the stages that need both legs.
     """
     replaced = {stage}
     if MODE in item.point:
@@ -59,7 +60,7 @@ def lay(layers: Layers, stage: str, item: Candidate) -> Layers:
 
 
 def merge(layers: Layers) -> Point:
-    """Return the settings of all layers; a later stage has the last word, whenever it was laid."""
+    """Return the settings of all layers; a later stage in `ORDER` overrides earlier ones."""
     found = {
         key: value
         for name in sorted(layers, key=ORDER.index)
@@ -71,18 +72,21 @@ def merge(layers: Layers) -> Point:
 
 
 def embeds(point: Point) -> bool:
-    """Whether a dense leg reads other texts than the base's."""
+    """Return True if a dense leg reads other texts than in the base config."""
     changed = any(key.startswith("documents.") or key == WINDOWS for key in point)
     return changed and point.get(MODE) != "keyword"
 
 
 @dataclass(frozen=True, slots=True)
 class TextFacts:
-    """What the documents allow to be tried, told without a judgment.
+    """Facts about the documents that decide which candidates apply; they use no judgments.
 
-    `cut`: a chunker cuts some of them; `parted`: some have several chunks; `headed`: some chunk has
-    a heading above it; `shipped`: contexts come with the collection; `unread`: a dense leg does not
-    read so many chunks to their end.
+    Attributes:
+        cut: True if a chunker cuts some documents.
+        parted: True if some document has several chunks.
+        headed: True if some chunk has a heading above it.
+        shipped: True if the collection has contexts.
+        unread: The number of chunks that are longer than a dense leg reads.
     """
 
     cut: bool
@@ -93,7 +97,7 @@ class TextFacts:
 
 
 def inspect(config: RunConfig, documents: Sequence[Any], resources: Resources) -> TextFacts:
-    """Return what the documents of a collection allow. Raises AssayError where none has text."""
+    """Return the facts about the documents of a collection. Raises AssayError if none has text."""
     assert isinstance(config.retriever, PipelineSettings)
     chunks = prepare(documents, config.documents, resources).chunks
     legs = [leg for leg in config.retriever.legs.values() if leg.cuts_short]
@@ -114,7 +118,7 @@ def inspect(config: RunConfig, documents: Sequence[Any], resources: Resources) -
 
 
 def list_stages(text: TextFacts, rerank: bool) -> Iterator[tuple[str, Sequence[Candidate]]]:
-    """Yield each stage's name and what it tries; each is laid on the best of the stages before."""
+    """Yield the name and the candidates of each stage, which build on the best so far."""
     sources = [
         *(["collection"] if text.shipped else []),
         *(["headings"] if text.headed else []),

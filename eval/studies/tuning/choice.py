@@ -1,4 +1,4 @@
-"""What choosing a pipeline found, and the sentence that it comes to."""
+"""The result of choosing a pipeline, and its conclusion in words."""
 
 import re
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from assay.eval.studies.comparison.words import conclude_opposite, tell_change
 
 GIVEN = "as given"
 LEGS = "legs"  # the stage in which each leg is tried alone
-FEWEST = 30  # queries; half of fewer cannot judge a choice
+FEWEST = 30  # queries; with fewer, half of them cannot judge a choice
 
 
 def describe_few(questions: int) -> str:
-    """Return that so few questions can show what scores highest, and not what is best."""
+    """Return a sentence that the questions are too few to choose a pipeline."""
     return (
         f"You have {count(questions, 'question')}; choosing needs {FEWEST}. Add "
         f"{FEWEST - questions}, or see only what scores highest."
@@ -31,9 +31,14 @@ def describe_few(questions: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate of a stage: its mean over the queries of the choice, or why it has none.
+    """A candidate of a stage.
 
-    `steps` are all that differs from the config as given, in words, its own last.
+    Attributes:
+        stage: The name of the stage.
+        steps: All differences from the config as given, in words, its own last.
+        point: The settings.
+        mean: The mean over the queries of the choice; None if it was left out.
+        left_out: The reason why it was left out.
     """
 
     stage: str
@@ -44,16 +49,16 @@ class Trial:
 
     @property
     def words(self) -> str:
-        """All that differs from the config as given."""
+        """The differences from the config as given, in words."""
         return ", ".join(self.steps) or GIVEN
 
     @property
     def own(self) -> str:
-        """What it changes on top of what the stages before had brought."""
+        """The change made by the candidate itself, in words."""
         return self.steps[-1] if self.steps else GIVEN
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the trial as JSON values."""
         return {**asdict(self), "mean": self.mean.value if self.mean else None}
 
 
@@ -61,8 +66,8 @@ class Trial:
 class JudgedPipeline:
     """A pipeline that was run on all queries.
 
-    `means` are by measure, over the queries judged by, else over all; `latency` has percentiles of
-    the milliseconds a query takes, and is empty where nothing was timed.
+    `means` are by measure, over the queries to judge by, or over all if there are none; `latency`
+    has percentiles of the milliseconds per query, and is empty if nothing was timed.
     """
 
     means: Mapping[str, Estimate]
@@ -70,20 +75,31 @@ class JudgedPipeline:
 
     @property
     def p50(self) -> OpenEstimate | None:
-        """The median in ms; None where nothing was timed."""
+        """The median in ms; None if nothing was timed."""
         return self.latency.get("p50")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was found.
+    """The result of choosing a pipeline.
 
-    `best` led on the `chosen_on` queries of the choice; `chosen` is its config. `differences` hold
-    it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
-    one family; that against itself is left out, and where no query is left to judge by, all are.
-    `claims` are what the questions can be a verdict on, and `opposite` has the differences by the
-    claim that does not lead. `pipelines` are "best", "base" and "bm25". `asked` is the digest of
-    what was asked.
+    Attributes:
+        config: The config as given.
+        chosen: The config of the best candidate.
+        measure: The measure of the choice.
+        trials: All candidates.
+        best: The candidate with the highest mean on the queries of the choice.
+        chosen_on: The number of queries of the choice.
+        judged: The number of other queries, which the choice is judged on.
+        grouped_by: The property by which queries were kept together in one half.
+        pipelines: The pipelines run on all queries: "best", "base" and "bm25".
+        differences: The differences of the best from the config as given ("base") and from BM25
+            alone ("bm25") on the judged queries, as one family; without the best itself, and empty
+            if no query is left to judge by.
+        opposite: The same differences by the claim that does not lead.
+        claims: The claims that the questions support.
+        asked: The digest of the request.
+        environment: The environment of the choice.
     """
 
     config: RunConfig
@@ -103,13 +119,13 @@ class Choice:
 
     @property
     def id(self) -> str:
-        """What names its files: the config and the collection."""
+        """The name of its files, made of the config and the collection."""
         name = f"{self.config.name}-{Path(self.config.dataset).name}"
         return re.sub(r"[^A-Za-z0-9_.-]+", ".", name)
 
     @property
     def ships(self) -> bool:
-        """Whether the best is to be shipped: it is shown to be better than the config as given."""
+        """True if the best candidate is shown to be better than the config as given."""
         found = self.differences.get("base")
         return bool(found and found.verdict == "better")
 
@@ -120,7 +136,7 @@ class Choice:
 
     @property
     def kept(self) -> list[Trial]:
-        """The candidates that led when their stage ended, on which the next were laid."""
+        """The candidates that led when their stage ended, on which the next stage built."""
         led: dict[str, Trial] = {}
         best = -1.0
         for item in self.trials:
@@ -130,21 +146,21 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The best in words: the config, or the leg alone, with what differs."""
+        """The best candidate in words: the config with its differences, or the single leg."""
         steps = self.best.steps
         alone = bool(steps) and self.best.stage == LEGS
         return steps[0] if alone else f"{self.config.name} with {self.best.words}"
 
     @property
     def conclusion(self) -> str:
-        """Which pipeline to ship, and what shows it, in a few sentences."""
+        """The pipeline to ship and the evidence for it, in a few sentences."""
         told = [self._conclude()]
         if self.judged:
             told += [self.claims.sentence, self._tell_opposite()]
         return " ".join(filter(None, told))
 
     def _tell_opposite(self) -> str:
-        """Return what the other claim says of the best candidate; "" where it is the same."""
+        """Return the verdict of the other claim on the best candidate; "" if it is the same."""
         found, opposite = self.differences.get("base"), self.opposite.get("base")
         if found is None or opposite is None or found.shown == opposite.shown:
             return ""
@@ -188,7 +204,7 @@ class Choice:
         )
 
     def _warn_of_bm25(self) -> str:
-        """Return what must be said where what ships is not shown to be better than BM25 alone."""
+        """Return a warning if the pipeline to ship is not shown to be better than BM25 alone."""
         found = self.differences.get("bm25")
         if found is None or found.verdict == "better":
             return ""
@@ -197,7 +213,7 @@ class Choice:
         return f" It is {told} than BM25 alone, which costs least: {change}."
 
     def _describe_needed(self, found: Difference) -> str:
-        """Return how many questions would show a gain of the size that was seen, if it is one."""
+        """Return a sentence on the number of questions that would show a gain of this size."""
         gain = found.difference.value
         if gain <= 0 or not found.detectable:
             return ""
@@ -208,7 +224,7 @@ class Choice:
         )
 
     def describe_latency(self) -> str:
-        """Return what a query takes, "" where nothing was timed."""
+        """Describe the median time of a query; "" if nothing was timed."""
         named = {"best": "the best candidate", "base": self.config.name, "bm25": "BM25 alone"}
         shown = ["base", "bm25"] if not self.best.point else ["best", "base", "bm25"]
         told = [
@@ -219,7 +235,7 @@ class Choice:
         return f"Median time of a query, timed by turns: {', '.join(told)}." if told else ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the choice as JSON values."""
         return {
             "collection": self.config.dataset,
             "base": self.config.name,

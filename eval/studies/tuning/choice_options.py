@@ -1,4 +1,4 @@
-"""What choosing a pipeline is asked."""
+"""The options of choosing a pipeline."""
 
 import json
 import re
@@ -18,7 +18,7 @@ MOST_SECONDS = 3_600_000
 
 
 def read_duration(given: Any) -> Any:
-    """Return the seconds that a text says; what is no text as it is. Raises ValueError."""
+    """Convert a text such as 90s to seconds; return other values unchanged. Raises ValueError."""
     if not isinstance(given, str):
         return given
     found = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)([smh])", given)
@@ -31,8 +31,8 @@ def read_duration(given: Any) -> Any:
 class ChoiceOptions(StudyOptions):
     """What to start from, on which collection, and what may be spent.
 
-    `budget` are seconds after which no candidate is begun that embeds texts or reranks,
-    `max_latency` milliseconds a query.
+    `budget` is the time in seconds after which no candidate that embeds or reranks is begun;
+    `max_latency` is in milliseconds per query.
     """
 
     collection: Annotated[str | None, Argument()] = None
@@ -62,9 +62,9 @@ class ChoiceOptions(StudyOptions):
     force: bool = Field(False, description=FORCE_HELP)
 
     def settle(self, progress: Progress) -> "ChoiceOptions":
-        """Return this with what the project file says of what is not given, which is told.
+        """Return the options, completed from the project file, with a message if there is one.
 
-        A collection that is an override is none. Raises AssayError where no collection is named.
+        A collection with "=" is an override instead. Raises AssayError if no collection is named.
         """
         if self.measure and self.collection and "=" not in self.collection:
             return self
@@ -86,5 +86,5 @@ class ChoiceOptions(StudyOptions):
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """All overrides: the collection is the first."""
+        """All overrides, with the collection as the first."""
         return (f"dataset={json.dumps(self.collection)}", *self.overrides)

@@ -1,4 +1,4 @@
-"""What a choice says: which pipeline to ship, how it was judged, and all that was tried."""
+"""The report of a choice: the pipeline to ship, how it was judged, and all candidates."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -51,7 +51,7 @@ def report(found: Choice) -> Report:
 
 
 def _name_judged(found: Choice) -> dict[str, str]:
-    """Return what each pipeline is called that was run on all questions; each stands once."""
+    """Return the names of the pipelines that were run on all questions, each pipeline once."""
     names = {"best": found.name, "base": f"{found.config.name}, as given", "bm25": "BM25 alone"}
     if found.best.point == KEYWORD:
         del names["bm25"]
@@ -61,7 +61,7 @@ def _name_judged(found: Choice) -> dict[str, str]:
 
 
 def _warn_of_tokens(found: Choice) -> Iterator[str]:
-    """Yield that the pipelines return texts of unequal length, where that is known."""
+    """Yield a warning if the pipelines return texts of unequal length."""
     names = _name_judged(found)
     means = [found.pipelines[name].means for name in names]
     if all({TOKENS, WITHIN} <= {*item} for item in means) and (
@@ -71,7 +71,7 @@ def _warn_of_tokens(found: Choice) -> Iterator[str]:
 
 
 def _show_judged(found: Choice) -> Table:
-    """Return the pipelines that were run on all questions, with what they cost."""
+    """Return the table of the pipelines that were run on all questions, with their costs."""
     names = _name_judged(found)
     ships = "best" if found.ships else "base"
     timed = [name for name in names if found.pipelines[name].latency]
@@ -107,7 +107,7 @@ def _name_questions(found: Choice) -> str:
 
 
 def _explain_judged(found: Choice, timed: bool, told: bool) -> str:
-    """Return what the figures of the judged pipelines are, and of which questions."""
+    """Return a note on the figures of the judged pipelines."""
     sentences = ["Whiskers are 95 % intervals over questions, each of its mean by itself."]
     if found.differences:
         sentences.append(
@@ -151,7 +151,7 @@ def _show_latency(found: Choice, percentile: str, brief: bool = True) -> Column:
 
 
 def _show_settings(found: Choice) -> list[Block]:
-    """Return what is to be changed in the config, where anything is."""
+    """Return the settings to change in the config, if any."""
     if not found.ships:
         return []
     pairs = [(key, describe(value)) for key, value in found.best.point.items()]
@@ -159,7 +159,7 @@ def _show_settings(found: Choice) -> list[Block]:
 
 
 def _show_tried(found: Choice) -> Table:
-    """Return every candidate with figures, in the order they were tried."""
+    """Return the table of every candidate with figures, in the order of trial."""
     led = found.kept
     columns = [
         Column("candidate", "Candidate", value=lambda item: item.own),
@@ -173,7 +173,7 @@ def _show_tried(found: Choice) -> Table:
 
 
 def _show_left_out(found: Choice) -> list[Block]:
-    """Return why candidates have no figures, where some have none, with those of each reason."""
+    """Return the candidates without figures, by the reason."""
     left_out = [item for item in found.trials if not item.mean]
     reasons = dict.fromkeys(item.left_out for item in left_out)
     pairs = [

@@ -1,4 +1,4 @@
-"""Which pipeline to ship for a collection."""
+"""A study that chooses the pipeline to ship for a collection."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def find(asked: ChoiceOptions, lab: Lab) -> Choice:
 
 
 def write(found: Choice, told: Report, asked: ChoiceOptions, lab: Lab) -> Written:
-    """Write the pipeline to ship, and beside it the report."""
+    """Write the pipeline to ship, and the report into the same folder."""
     path = asked.output or lab.reports / "chosen" / f"{found.id}.yaml"
     changes = {
         "name": f"{found.config.name}_chosen",

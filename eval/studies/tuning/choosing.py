@@ -1,8 +1,8 @@
-"""Choosing a pipeline for a collection, and judging it on queries that had no part in the choice.
+"""Choose a pipeline for a collection, and judge it on queries that had no part in the choice.
 
-Settings are chosen on one half of the queries. The best is held against the config as given and
-against BM25 alone on the other half, where its lead holds no luck of the choice. Queries that share
-a document stay in one half, as far as the halves stay even.
+Settings are chosen on one half of the queries. The best is compared with the config as given and
+with BM25 alone on the other half, where its lead is not inflated by the choice. Queries that share
+a document stay in one half, as long as the halves stay even enough.
 """
 
 import time
@@ -60,14 +60,14 @@ from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
-LEAST = 1 / 3  # of the queries, in either half
+LEAST = 1 / 3  # smallest share of the queries in either half
 
 
 def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
     """Try candidates on one half of the queries, and judge the best of them on the other.
 
-    Raises AssayError where the config has no dense and BM25 leg, or the collection no query, and
-    before any work where `output` holds something else.
+    Raises AssayError if the config has no dense and BM25 leg, or the collection no query, and
+    before any work if `output` is a different file.
     """
     measure = check_rising(asked.measure or HEADLINE)
     question = digest("choose", asked.config, asked.changes, asked.measure)
@@ -143,11 +143,11 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
 def split_queries(
     queries: Sequence[Query], collection: Collection, seed: int = SEED
 ) -> tuple[list[Query], list[Query], str]:
-    """Return the queries to choose by, those to judge by, and what keeps queries together.
+    """Return the queries to choose by, those to judge by, and the kind of groups kept together.
 
-    The halves are alike in types of query. Queries that share a document are not parted, unless
-    that leaves less than a third for a half; then those with the same main document are not, or
-    only those of the same words. Of fewer than 30 all are to choose by.
+    The halves are alike in types of query. Queries that share a document stay together, unless that
+    leaves less than a third for a half; then queries with the same main document stay together, or
+    only those of the same words. With fewer than 30 queries, all are to choose by.
     """
     if len(queries) < FEWEST:
         return list(queries), [], ""
@@ -165,7 +165,7 @@ def split_queries(
 
 
 def _check_base(config: RunConfig) -> None:
-    """Raise AssayError unless the candidates can be laid on a config."""
+    """Raise AssayError unless the candidates apply to a config."""
     retriever = config.retriever
     legs = retriever.legs if isinstance(retriever, PipelineSettings) else {}
     found = {name: leg.type for name, leg in legs.items()}
@@ -178,7 +178,7 @@ def _check_base(config: RunConfig) -> None:
 
 
 def _run_all(points: dict[str, Point], configure: Configure, runner: Runner) -> dict[str, Figures]:
-    """Return the figures of each named point, timed by turns with the others."""
+    """Return the figures of each named point, all timed interleaved."""
     distinct: list[Point] = []
     for point in points.values():
         if point not in distinct:
@@ -198,7 +198,7 @@ def _run_all(points: dict[str, Point], configure: Configure, runner: Runner) -> 
 def _judge(
     figures: Figures, measure: str, asked: Sequence[str], clusters: Clusters | None
 ) -> JudgedPipeline:
-    """Return a pipeline with its means over the queries `asked`, of their texts' length too."""
+    """Return a pipeline with its means over the queries `asked`, including lengths of texts."""
     means = {
         name: estimate_scores(name, [figures.scores[name][id_] for id_ in asked], clusters)
         for name in dict.fromkeys((measure, TOKENS, WITHIN))
@@ -207,18 +207,18 @@ def _judge(
     return JudgedPipeline(means, figures.latency)
 
 
-TIMED = 5  # queries by which a candidate is held against the latency allowed, after one more
+TIMED = 5  # queries that check a candidate against the allowed latency, after a warm-up query
 
 
 class CandidateSearch:
-    """Tries candidates on `queries`; `trials` has all of them, and `best` is the best so far.
+    """A search through the candidates; `trials` has all of them, and `best` is the best so far.
 
-    Where a leg alone leads, each stage is also laid on the best of both legs: with another context
-    or another weight these may yet overtake it.
+    If a single leg leads, each stage is also tried on the best of both legs, which may overtake it
+    with another context or weight.
 
-    After `seconds` none is begun that reranks or embeds texts, nor is one whose texts must be
-    embedded where that took longer before than is left; what costs neither is tried in any case.
-    Without `max_latency`, in milliseconds, nothing is reranked.
+    After `seconds` no candidate that reranks or embeds texts is begun. A candidate that embeds is
+    also skipped if an earlier one took longer than the time left. Candidates that do neither are
+    always tried. Without `max_latency`, in milliseconds, nothing is reranked.
     """
 
     def __init__(
@@ -240,12 +240,13 @@ class CandidateSearch:
         self._max_latency = max_latency
         self._resources = resources
         self._end = time.monotonic() + seconds
-        self._longest = 0.0  # seconds that a candidate took that embeds
+        self._longest = 0.0  # longest time of a candidate that embeds or reranks, in seconds
 
     def run(self, collection: Collection, queries: Sequence[Query], text: TextFacts) -> None:
         """Try the legs alone and together, then each stage on the best so far.
 
-        All but reranking are then gone through again: what one brings may depend on the others.
+        All stages but reranking are then repeated, because the gain of one may depend on the
+        others.
         """
         alone = ((KEYWORD, "BM25 alone"), (SEMANTIC, "dense alone"))
         legs: list[Layers] = [{}, *({LEGS: Candidate(point, words)} for point, words in alone)]
@@ -263,9 +264,9 @@ class CandidateSearch:
     def _try(
         self, stage: str, listed: Sequence[Layers], collection: Collection, queries: Sequence[Query]
     ) -> None:
-        """Score candidates, those tried before and those that cost more than is allowed left out.
+        """Score candidates, except those tried before and those that exceed the budget.
 
-        Those that cost nothing share one search of each leg.
+        Candidates without embedding or reranking share one search of each leg.
         """
         known = [item.point for item in self.trials]
         waiting: list[tuple[Layers, PointTask]] = []
@@ -291,7 +292,7 @@ class CandidateSearch:
     def _score(
         self, stage: str, waiting: Sequence[tuple[Layers, PointTask]], queries: Sequence[Query]
     ) -> None:
-        """Score candidates on the legs and chunks that they share."""
+        """Score candidates on their shared legs and chunks."""
         tasks = [task for _, task in waiting]
         found = self._runner.score_first(tasks, queries, stage) if tasks else []
         for (layers, task), scores in zip(waiting, found, strict=True):
@@ -309,7 +310,7 @@ class CandidateSearch:
     def _refuse(
         self, stage: str, task: PointTask, collection: Collection, queries: Sequence[Query]
     ) -> str:
-        """Say why a candidate is not tried; "" where it is."""
+        """Return the reason why a candidate is not tried; "" if it is."""
         left, reranks = self._end - time.monotonic(), stage == RERANKING
         costs = embeds(task.point) or reranks
         if (costs and left <= 0) or (embeds(task.point) and left < self._longest):
@@ -319,7 +320,7 @@ class CandidateSearch:
     def _refuse_slow(
         self, config: RunConfig, collection: Collection, queries: Sequence[Query]
     ) -> str:
-        """Say that a pipeline takes longer than is allowed, by the median of a few queries."""
+        """Return a reason if the median of a few queries exceeds the allowed latency, else ""."""
         assert self._max_latency is not None
         taken = []
         for _, variants in take_in_order([config], self._resources):

@@ -1,4 +1,4 @@
-"""How long the points of a space will take, by what the config as given takes on a few queries."""
+"""A forecast of the time for the points of a space, from a few queries with the given config."""
 
 import time
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ def describe_work(
     seconds: float = 0.0,
     what: str = "point",
 ) -> str:
-    """Return in words how many points there are, and about how long they and their embeddings take.
+    """Describe the number of points, and about how long they and their embeddings take.
 
-    `given` is a config that was searched already, `seconds` are those of the searches, 0 where that
-    is not known; `what` names a point. Documents are cut as every config asks; nothing is embedded.
-    Embeddings of a service, and those whose pace is not known, have no time.
+    `given` is a config that was searched already, `seconds` is the time of the searches, 0 if it is
+    not known; `what` names a point. Documents are cut as every config requires; nothing is
+    embedded. Embeddings of a service, and those of unknown speed, have no time.
     """
     kinds: dict[tuple[str, str], list[RunConfig]] = {}
     for config in [given, *points] if given else points:
@@ -67,13 +67,13 @@ def time_searches(
     queries: Sequence[Query],
     resources: Resources,
 ) -> float:
-    """Return about how many seconds the searches of `points` take, those kept before not taken off.
+    """Estimate the seconds that the searches of `points` take, including those stored before.
 
-    The config as `given` searches a few of the queries, twice: what its legs found is remembered,
-    so that the second time is that of a point that shares them.
+    The `given` config searches a few of the queries twice: the results of its legs are kept, so the
+    second time estimates a point that shares them.
     """
     chosen, seconds = sample(queries, TIMED), []
-    # Without a digest of the code no list is read from the cache, which would take no time.
+    # Without a digest of the code no list is read from the cache, so the searches are timed.
     with Variants(resources, [given]) as variants, variants.build(given) as retriever:
         index(retriever, collection)
         for _ in range(2):

@@ -1,12 +1,12 @@
-"""Choosing settings by their scores, and measuring what the choice is worth on unseen queries.
+"""Choose settings by their scores, and measure the gain of the choice on unseen queries.
 
 The best of many points on some queries looks better on those queries than it is: part of its lead
 is luck (Cawley and Talbot, "On Over-fitting in Model Selection and Subsequent Selection Bias in
 Performance Evaluation", JMLR 2010). So the gain is measured by cross-validation around the choice:
 in every fold the point that is best on the other folds is scored on the queries left out.
 
-Choices of different folds rest on mostly the same queries, so that held-out gains are not
-independent. Their interval comes from making the whole choice again on resampled queries.
+Choices of different folds use mostly the same queries, so held-out gains are not independent.
+Their interval comes from making the whole choice again on resampled queries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ FOLDS = 5
 REPEATS = 20
 FLIPS = 999
 RESAMPLES = 499
-FEWEST_MOVED = 6  # queries whose held-out gain is not 0, for an interval
+FEWEST_MOVED = 6  # least queries with a held-out gain other than 0, for an interval
 
 Verdict = Literal["worth taking", "gain not shown", "nothing is better"]
 Scores = Mapping[str, float]
@@ -45,7 +45,7 @@ Integers = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How queries are parted: into `folds`, `repeats` times over."""
+    """The design of the cross-validation: `folds` of the queries, dealt `repeats` times."""
 
     folds: int = FOLDS
     repeats: int = REPEATS
@@ -54,9 +54,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries, in one order: their ids, types and groups. A group is never parted.
+    """The ids, types and groups of the queries, in one order; a group stays in one fold.
 
-    `claims` are what a choice held out so can be a verdict on.
+    `claims` are the claims that a choice held out in this way supports.
     """
 
     ids: Sequence[str]
@@ -67,10 +67,10 @@ class Queries:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What choosing did on the queries left out.
+    """The result of the choices on the queries left out.
 
-    `gains` has, per query, the chosen point's score minus that of the config as given, in the
-    mean over repeats; `chosen` says how often each row was chosen.
+    `gains` has, per query, the chosen point's score minus that of the config as given, averaged
+    over repeats; `chosen` is the number of times that each row was chosen.
     """
 
     gains: Matrix
@@ -81,7 +81,7 @@ class HeldOut:
 class PointGain:
     """A point, its mean, and its gain over the config as given: paired, but not held out.
 
-    `chosen` says in how many folds, of all repeats, it was the best on the other queries.
+    `chosen` is the number of folds, of all repeats, in which it was the best on the other queries.
     """
 
     settings: Point
@@ -92,13 +92,23 @@ class PointGain:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What tuning found.
+    """The result of tuning.
 
-    `best` is the place in `points` of the one that is best on all queries; None: the config as
-    given is. `naive` is its gain on the queries it was chosen by, which has no interval: one that
-    ignores the choice would be too high. `held_out` is the gain of choosing, on queries that had no
-    part in it, with the p-value `p`; see `estimate_gain` for its interval. `kept` counts the
-    choices of the config as given. `claims` are what the held-out gain is a verdict on.
+    Attributes:
+        measure: The measure.
+        queries: The number of queries.
+        groups: The number of groups of queries.
+        claims: The claims that the held-out gain supports.
+        design: The design of the cross-validation.
+        given: The mean of the config as given.
+        points: The points.
+        best: The index in `points` of the best on all queries; None if it is the config as given.
+        naive: The gain of the best on the queries that it was chosen by. It has no interval,
+            because one that ignores the choice would be too high.
+        held_out: The gain of the choice on queries that had no part in it; see `estimate_gain` for
+            its interval.
+        p: The p-value of the held-out gain.
+        kept: The number of choices of the config as given.
     """
 
     measure: str
@@ -121,14 +131,14 @@ class TuningResult:
 
     @property
     def verdict(self) -> Verdict:
-        """What the held-out gain shows: it must have an interval, and p be .05 or less."""
+        """The verdict on the held-out gain: it must have an interval, and p must be at most .05."""
         if self.best is None:
             return "nothing is better"
         shown = self.held_out.low is not None and self.p <= ALPHA
         return "worth taking" if shown else "gain not shown"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the result as JSON values."""
         return {
             "measure": self.measure,
             "queries": self.queries,
@@ -156,8 +166,8 @@ def tune(
 ) -> TuningResult:
     """Choose among `tried` points by their scores per query, and measure the choice held out.
 
-    `given` are the scores of the config as given, which may be chosen too and wins ties. The same
-    call returns the same figures. Raises AssayError when there are fewer groups than folds.
+    `given` are the scores of the config as given, which may be chosen too and wins ties. Equal
+    calls return equal figures. Raises AssayError if there are fewer groups than folds.
     """
     groups = number_groups(queries.groups)
     count = int(groups.max(initial=-1)) + 1
@@ -199,21 +209,21 @@ def tune(
 def deal(types: Sequence[str], groups: Integers, design: Design) -> Integers:
     """Return the fold, from 0, of each query in each repeat, of shape (repeats, queries).
 
-    Groups, numbered from 0, stay whole; types and sizes are as even as can be. A group counts as
-    of its first query's type.
+    Groups, numbered from 0, stay whole; types and sizes are as even as possible. The type of a
+    group is that of its first query.
     """
     rng = np.random.default_rng(design.seed)
     return np.array([_deal_once(types, groups, design.folds, rng) for _ in range(design.repeats)])
 
 
 def hold_out(gains: Matrix, folds: Integers) -> HeldOut:
-    """Choose on all folds but one and score on that one; for every fold of every repeat.
+    """Choose on all folds but one and score on that one, for every fold of every repeat.
 
-    `gains` are the scores less those of row 0, the config as given.
+    `gains` are the scores minus those of row 0, the config as given.
     """
     repeats, queries = folds.shape
     count = int(folds.max()) + 1
-    # Of each query, whether it is left out, of shape (queries, repeats * folds).
+    # True for each query left out of a choice, of shape (queries, repeats * folds).
     left_out = (folds[:, None, :] == np.arange(count)[:, None]).reshape(-1, queries).T
     seen = np.maximum(queries - left_out.sum(axis=0), 1)  # a resample may lie in one fold alone
     best = choose((gains.sum(axis=1)[:, None] - gains @ left_out) / seen)
@@ -225,12 +235,12 @@ def hold_out(gains: Matrix, folds: Integers) -> HeldOut:
 def estimate_gain(
     gains: Matrix, groups: Integers, folds: Integers, within: Range, resamples: int = RESAMPLES
 ) -> OpenEstimate:
-    """Return the mean held-out gain with an interval at 95 %, cut to `within`.
+    """Return the mean held-out gain with a 95 % interval, cut to `within`.
 
-    Groups are drawn with replacement, copies of a query staying in its fold, and the whole choice
+    Groups are drawn with replacement, with copies of a query in the same fold, and the whole choice
     is made again on each of 499 draws. Each end is the outer one of two: Student's, by the standard
-    deviation of the gains so found, and their percentile. It has no interval where fewer than six
-    queries have a held-out gain other than 0. docs/statistics.md says how often it is right.
+    deviation of the resulting gains, and their percentile. There is no interval if fewer than six
+    queries have a held-out gain other than 0. See docs/statistics.md for its coverage.
     """
     held = hold_out(gains, folds).gains
     value = float(held.mean())
@@ -260,9 +270,10 @@ def randomise_gains(gains: Matrix, groups: Integers, folds: Integers, flips: int
     """Return the one-sided p-value of the held-out gain, by randomisation of the whole choice.
 
     If no point were better or worse than the config as given, the gains of a group of queries, of
-    all points together, might as well have the other sign. For 999 random draws of signs the
-    choice and its held-out gain are made anew; p is the share of draws with a gain as high. A test
-    of the held-out scores alone would pass too often, since folds are chosen by each other's luck.
+    all points together, could equally have the other sign. For 999 random draws of signs the choice
+    and its held-out gain are computed again; p is the share of draws with a gain as high. A test of
+    the held-out scores alone would reject too often, because each choice depends on the other
+    folds.
     """
     rng = np.random.default_rng(SEED)
     observed = hold_out(gains, folds).gains.mean()
@@ -273,7 +284,7 @@ def randomise_gains(gains: Matrix, groups: Integers, folds: Integers, flips: int
 
 
 def choose(means: Matrix) -> Integers:
-    """Return the row of the greatest mean in each column, of equal ones the first."""
+    """Return the row of the greatest mean in each column, the first if several are equal."""
     best: Integers = np.argmax(means >= means.max(axis=0) - TIE, axis=0)
     return best
 
@@ -281,7 +292,7 @@ def choose(means: Matrix) -> Integers:
 def _deal_once(
     types: Sequence[str], groups: Integers, folds: int, rng: np.random.Generator
 ) -> Integers:
-    """Deal groups in random order, large ones first, each to the fold that most lacks its type."""
+    """Deal groups, large ones first, else in random order, to the fold with least of their type."""
     order = rng.permutation(int(groups.max()) + 1)
     members = [np.flatnonzero(groups == group) for group in order]
     members.sort(key=lambda queries: (-len(queries), types[queries[0]]))
@@ -298,7 +309,7 @@ def _deal_once(
 
 
 def number_groups(groups: Sequence[str]) -> Integers:
-    """Return for each name its number, from 0, in the order of first appearance."""
+    """Number the names from 0 in the order of first appearance; return a number per item."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in groups], dtype=np.intp)
 

@@ -1,4 +1,4 @@
-"""What tuning is asked."""
+"""The options of tuning."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,9 +19,9 @@ from assay.eval.studies.tuning.nested_cv import FOLDS, REPEATS, Design
 class TuningOptions(WorkerOptions, EngineOptions):
     """What is tuned, how its gain is held out, and where the best config goes.
 
-    The space is that of the file `space` or that which `over` spans; with neither, one that fits
-    the config. `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets the
-    questions decide.
+    The space is read from the file `space` or from `over`; with neither, it is made for the config.
+    `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets the questions
+    decide.
     """
 
     space: Path | None = Field(None, description="A YAML file of values to try.")
@@ -49,5 +49,5 @@ class TuningOptions(WorkerOptions, EngineOptions):
 
     @property
     def design(self) -> Design:
-        """How the queries are parted."""
+        """The design of the cross-validation."""
         return Design(self.folds, self.repeats, self.seed)

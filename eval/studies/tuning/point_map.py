@@ -1,4 +1,4 @@
-"""The means of points over two of their axes, as a table whose cells are shaded."""
+"""A table with shaded cells: the means of points over two of their axes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -13,9 +13,9 @@ MOST_COLUMNS = 14
 
 
 def map_points(points: Sequence[tuple[Point, float]], key: str, measure: str) -> Table | None:
-    """Return the means of `points` over the two axes of most values.
+    """Return the means of `points` over the two axes with the most values.
 
-    None where fewer than two axes have two values, or the narrower has more than fit a page.
+    Returns None if fewer than two axes have two values, or the narrower one does not fit a page.
     """
     values = _list_values(point for point, _ in points)
     chosen = sorted(values, key=lambda name: -len(values[name]))[:2]

@@ -1,4 +1,4 @@
-"""The space that a command searches: read from a file, given key by key, or made for a config."""
+"""The space of settings to search: from a file, from keys and values, or made for a config."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.stages.base import StageSettings
 
 CONTEXTS = ("none", "headings", "opening+headings", "auto")
-CHUNK_TOKENS = 400  # half of what chunks have by default, and within what small encoders read
+CHUNK_TOKENS = 400  # half of the default size, and within the window of small encoders
 WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
@@ -33,11 +33,11 @@ class SpaceFile(Settings):
 
 @dataclass(frozen=True)
 class Space:
-    """Grids of values by dotted key, and in words where they come from."""
+    """Grids of values by dotted key, and their source in words."""
 
     grids: Sequence[Mapping[str, Sequence[Any]]]
     source: str
-    # What tells it in the name of a file; "" for the one that fits the config.
+    # Its part in the name of a file; "" for the space made for the config.
     label: str = ""
 
     @property
@@ -46,7 +46,7 @@ class Space:
         return unite(self.grids)
 
     def lines(self) -> list[str]:
-        """Return each key with its values; grids apart."""
+        """Return a line for each key of each grid, with its values."""
         return [
             f"{key}: {', '.join(map(describe, values))}"
             for grid in self.grids
@@ -55,13 +55,13 @@ class Space:
 
 
 def read_space(path: Path) -> Space:
-    """Read the space in the file at `path`. Raises AssayError naming the key and what is wrong."""
+    """Read the space in the file at `path`. Raises AssayError naming the key and the problem."""
     axes = validate(SpaceFile, read_mapping(path), str(path)).axes
     return Space(axes if isinstance(axes, list) else [axes], str(path), path.stem)
 
 
 def parse_space(axes: Sequence[str]) -> Space:
-    """Read the space that `key=v1,v2,v3` texts span."""
+    """Parse texts such as `key=v1,v2,v3` to a space of all combinations."""
     grid = dict(map(parse_axis, axes))
     return Space([grid], "--over", "-".join(shorten(grid).values()))
 
@@ -70,9 +70,9 @@ def derive_space(config: RunConfig) -> Space:
     """Return the space that fits the kinds of legs, fusion and stages of `config`.
 
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
-    since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
-    Without other stages also contexts and smaller chunks, each under every fusion: stages may read
-    each text with a model.
+    because only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
+    Without stages also contexts and smaller chunks, each with every fusion; with stages not,
+    because stages may read each text with a model.
     """
     retriever = config.retriever
     grids: list[dict[str, Sequence[Any]]] = []
@@ -98,7 +98,7 @@ def derive_space(config: RunConfig) -> Space:
 def resolve_points(
     path: str | Path, overrides: Sequence[str], points: Sequence[Point], config: RunConfig
 ) -> list[RunConfig]:
-    """Return the config of each point: that at `path` with `overrides`, which is `config`, changed.
+    """Return the config of each point: `config`, loaded from `path` with `overrides`, changed.
 
     Raises AssayError for the first point that is no valid config.
     """
@@ -107,7 +107,7 @@ def resolve_points(
 
 
 def _document_axes(config: RunConfig) -> Iterator[dict[str, Sequence[Any]]]:
-    """Yield the contexts that chunks can have instead, then smaller chunks."""
+    """Yield the axis of other contexts, then the axis of smaller chunks."""
     own = config.documents.context.source
     yield {"documents.context.source": [source for source in CONTEXTS if source != own]}
     chunker = config.documents.chunker
@@ -125,7 +125,7 @@ def _fusion_axes(retriever: PipelineSettings) -> dict[str, Sequence[Any]]:
 
 
 def _axes(key: str, part: LegSettings | StageSettings | Fusion) -> dict[str, Sequence[Any]]:
-    """Return what a part of the pipeline offers to tune, below the dotted key it stands at.
+    """Return the tunable settings of a part of the pipeline, by dotted key below `key`.
 
     Values that its other settings rule out are left out.
     """

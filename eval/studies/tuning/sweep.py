@@ -1,4 +1,4 @@
-"""What sweeps show: the figures of every combination of settings, side by side."""
+"""The result of a sweep: the figures of every combination of settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,8 +16,8 @@ from assay.eval.statistics.estimates import Estimate
 class Margin:
     """All points of a collection that share one value of an axis.
 
-    `mean` is that of their mean score per query, `best` that of the best of them; `latency` is
-    the mean of their p95 in milliseconds.
+    `mean` is the mean over queries of their average score, `best` the mean of the best point;
+    `latency` is the mean of their p95 in milliseconds.
     """
 
     collection: str
@@ -31,9 +31,10 @@ class Margin:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found. `results` are in the order of the file, collection by collection.
+    """The result of a sweep.
 
-    `headline` is the measure by which points are ordered.
+    `results` are in the order of the file, collection by collection; `headline` is the measure
+    by which points are sorted.
     """
 
     id: str
@@ -46,12 +47,12 @@ class Sweep:
 
     @property
     def done(self) -> list[tuple[PointResult, Figures]]:
-        """The results that have figures, with them."""
+        """The results that have figures, each with its figures."""
         return [(item, item.figures) for item in self.results if item.figures]
 
     @property
     def failed(self) -> list[PointResult]:
-        """The results that have none and should."""
+        """The results without figures."""
         return [item for item in self.results if item.figures is None]
 
     @property
@@ -72,16 +73,16 @@ class Sweep:
 
     @cached_property
     def front(self) -> list[PointResult]:
-        """The results that no other of their collection beats in quality, p95 latency and cost.
+        """The results on the Pareto front of quality, p95 latency and cost of their collection.
 
-        Cost counts where services are asked that charge. A result of which one of these is not
-        known, and is of others, is not on the front.
+        Cost counts if charging services are used. A result for which one of these is unknown,
+        although it is known for others, is not on the front.
         """
         return [item for name in self.collections for item in self._find_front(name)]
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
-        """What each value of each axis comes to, over all other axes."""
+        """The margin of each value of each axis, over all other axes."""
         return tuple(
             self._margin(name, key, value)
             for name in self.collections
@@ -90,24 +91,24 @@ class Sweep:
         )
 
     def charged(self, collection: str) -> bool:
-        """Say whether some point on a collection asks services that may charge."""
+        """Return True if some point on a collection uses services that may charge."""
         return any(figures.cost for _, figures in self.on(collection))
 
     def on(self, collection: str) -> list[tuple[PointResult, Figures]]:
-        """Return the results on a collection that have figures, with them."""
+        """Return the results on a collection that have figures, each with its figures."""
         return [(item, figures) for item, figures in self.done if item.collection == collection]
 
     def rank(self, collection: str) -> list[tuple[PointResult, Figures]]:
-        """Return the results on a collection that have figures, by falling mean of the headline."""
+        """Return the results on a collection with their figures, highest headline mean first."""
         return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
 
     def best(self, collection: str) -> PointResult | None:
-        """Return the result of highest mean on a collection, of equal ones the first."""
+        """Return the result with the highest mean on a collection, the first of equal ones."""
         ranked = self.rank(collection)
         return ranked[0][0] if ranked else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values."""
+        """Return the sweep as JSON values."""
         return {
             "id": self.id,
             "name": self.name,
@@ -182,14 +183,14 @@ class Sweep:
 
 
 def find_front(points: Sequence[Sequence[float]]) -> list[int]:
-    """Return the places of the points that no other beats, by rising costs.
+    """Return the indexes of the points on the Pareto front, by rising costs.
 
-    A point is its costs and then its quality. One beats another when it costs no more in any regard
-    and is no worse, and is better in one.
+    A point has its costs and then its quality. It beats another if it is no worse in any cost or in
+    quality, and better in one.
     """
     order = sorted(range(len(points)), key=lambda i: (*points[i][:-1], -points[i][-1]))
     front: list[int] = []
-    for i in order:  # what beats a point stands before it, and so does what beats that
+    for i in order:  # points that beat a point come before it
         if not any(_beats(points[other], points[i]) for other in front):
             front.append(i)
     return front

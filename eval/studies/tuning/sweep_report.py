@@ -1,4 +1,4 @@
-"""What a sweep says: its points on each collection, what stands on the front, and each axis."""
+"""The report of a sweep: its points on each collection, the front, and each axis."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -90,7 +90,7 @@ def _list_facts(sweep: Sweep) -> list[str]:
 
 
 def _show(sweep: Sweep, collection: str) -> Iterator[Block]:
-    """Yield what there is of a collection: its points, the map of two axes, and each axis."""
+    """Yield the tables of a collection: its points, the map of two axes, and each axis."""
     ranked = sweep.rank(collection)
     if not ranked:
         return

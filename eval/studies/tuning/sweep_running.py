@@ -1,4 +1,4 @@
-"""Sweeps: their files, their points, and running these so that what they share is made once."""
+"""Read sweep files, list their points, and run the points on shared parts."""
 
 import json
 import os
@@ -38,10 +38,10 @@ from assay.retrievers.store.paths import parse_path
 def read_sweep(
     path: Path, engines: Sequence[str] = (), overrides: Sequence[str] = ()
 ) -> SweepSettings:
-    """Read the sweep at `path`; `engines` take the place of its axis of them, and the `dataset` of
-    `overrides` that of its collections.
+    """Read the sweep at `path`.
 
-    Raises AssayError naming the file, the key and what is wrong; an axis is not overridden.
+    `engines` replace its axis of engines, and the `dataset` of `overrides` its collections. Raises
+    AssayError naming the file, the key and the problem, also for an override of an axis.
     """
     settings = validate(SweepSettings, read_mapping(path), str(path))
     overridden = {override.partition("=")[0] for override in overrides}
@@ -70,8 +70,8 @@ def read_sweep(
 def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) -> list[PointTask]:
     """Return every point on every collection, in the order of the file.
 
-    `overrides` are laid on every config first. Raises AssayError for the first that is no valid
-    config.
+    `overrides` are applied to every config first. Raises AssayError for the first point that is no
+    valid config.
     """
     collections: Sequence[str | None] = settings.collections or [None]
     try:
@@ -86,12 +86,12 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
 
 
 def name_sweep(settings: SweepSettings, tasks: Sequence[PointTask]) -> str:
-    """Return the id of a sweep, which the same points share."""
+    """Return the id of a sweep; equal points give the same id."""
     return f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}"
 
 
 def _place(folder: Path, collection: str) -> str:
-    """Return a collection as a sweep file in `folder` names it: a path is from there."""
+    """Resolve the reference of a collection in a sweep file; a path is relative to `folder`."""
     if "/" not in collection or collection.startswith(PREFIX):
         return collection
     return os.path.normpath(parse_path(collection, "folder", folder))
@@ -100,7 +100,7 @@ def _place(folder: Path, collection: str) -> str:
 def _list_on(
     config: Path, collection: str | None, settings: SweepSettings, overrides: Sequence[str]
 ) -> Iterator[PointTask]:
-    """Yield the tasks of one config on one collection, or on the one it names."""
+    """Yield the tasks of one config on one collection, or on the collection of the config."""
     given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
     base = load_config(config, given)
     named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
@@ -113,7 +113,7 @@ def _list_on(
         for engine in list_engines_of(config, given, point.get(ENGINE)):
             searched = {ENGINE: engine} if ENGINE in point else {}
             full = {**named, **searched, **changed}
-            if full in listed:  # an engine may be named beside EVERY
+            if full in listed:  # an engine may be named in addition to EVERY
                 continue
             listed.append(full)
             varied = as_overrides(changed, values(engine))
@@ -129,11 +129,11 @@ def run_sweep(
     keep_runs: bool = False,
     helpers: Helpers | None = None,
 ) -> tuple[Sweep, list[Record]]:
-    """Run every task; return what became of them, and what MLflow is told.
+    """Run every task; return the sweep, and the records for MLflow.
 
-    The same points make the same id. The best point of each collection is stored as a run with a
-    report of its own, or with `keep_runs` every one; of the others the figures are kept, which are
-    those that `assay run` gives.
+    Equal points give the same id. The best point of each collection, or with `keep_runs` every
+    point, is stored as a run with its own report; for the others only the figures are kept, which
+    equal those of `assay run`.
     """
     name = name_sweep(settings, tasks)
     runner = Runner(settings.measure, resources, reports, stored=keep_runs, helpers=helpers)
@@ -155,11 +155,11 @@ def run_sweep(
 
 
 def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str | None]:
-    """Return the engines that a value of the axis `engine` stands for; None: the config as it is.
+    """Return the engines for a value of the axis `engine`; None means the config as it is.
 
-    EVERY stands for those that can be used here, and to which the config, with the overrides
-    `given`, can move. Raises AssayError where there is none, or where one is kept out by nothing
-    but a key that is not allowed in an engine.
+    EVERY means the engines that can be used here and to which the config, with the overrides
+    `given`, can move. Raises AssayError if there is none, or if an engine is excluded only by a key
+    that is not allowed in it.
     """
     if named is not None and not isinstance(named, str):
         raise AssayError(f"axes.engine: {named!r} is no engine; allowed: names, null and {EVERY!r}")

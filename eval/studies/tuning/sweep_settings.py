@@ -1,4 +1,4 @@
-"""What a sweep's file says: configs, the axes of settings that are varied, collections."""
+"""The settings of a sweep's file: configs, the axes of varied settings, and collections."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -11,9 +11,9 @@ from assay.retrievers.settings import Settings
 
 V = TypeVar("V")
 
-CONFIG = "config"  # the axis of configs, where there are several
+CONFIG = "config"  # the axis of configs, if there are several
 ENGINE = "engine"  # the axis of engines to which configs move
-EVERY = "*"  # on it: each that can be used here
+EVERY = "*"  # the value for every engine that can be used here
 
 
 class SweepSettings(Settings):
@@ -57,5 +57,5 @@ class SweepSettings(Settings):
 
 
 def without_engine(values: Mapping[str, V]) -> dict[str, V]:
-    """Return a point, or axes, without the engine, which is no key of a config."""
+    """Return a point, or axes, without the engine, which is not a key of a config."""
     return {key: value for key, value in values.items() if key != ENGINE}

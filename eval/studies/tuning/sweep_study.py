@@ -1,4 +1,4 @@
-"""Every combination of settings on every collection."""
+"""A study that runs every combination of settings on every collection."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class SweepOptions(WorkerOptions):
 
 
 def preview(asked: SweepOptions, lab: Lab) -> Preview | None:
-    """List the points, and what they would take."""
+    """List the points with a forecast of their cost."""
     if not asked.dry_run:
         return None
     settings, tasks = _read(asked)
@@ -82,7 +82,7 @@ def find(asked: SweepOptions, lab: Lab) -> Sweep:
 
 
 def _describe(collection: str, configs: Sequence[RunConfig], lab: Lab) -> str:
-    """Return what the points on a collection take, or why it cannot be read."""
+    """Return the forecast for a collection, or the reason why it cannot be read."""
     try:
         return f"{collection}: {describe_work(configs, load(collection), lab.resources)}"
     except AssayError as error:
@@ -90,7 +90,7 @@ def _describe(collection: str, configs: Sequence[RunConfig], lab: Lab) -> str:
 
 
 def _read(asked: SweepOptions) -> tuple[SweepSettings, Sequence[PointTask]]:
-    """Return what the file says, and its points."""
+    """Return the settings of the file, and its points."""
     settings = read_sweep(asked.file, asked.engines, asked.overrides)
     return settings, list_tasks(asked.file, settings, asked.overrides)
 

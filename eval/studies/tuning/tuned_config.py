@@ -1,4 +1,4 @@
-"""The config that a command found, as a file has it: what it changes of the one it was given."""
+"""Write a config as differences from its base."""
 
 import os
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from assay.retrievers.store.files import write_atomically
 
 
 def render_changes(path: Path, base: Path, tuned: RunConfig) -> str:
-    """Return `tuned` for a file in the folder of `path`: the keys that differ from those of `base`.
+    """Return `tuned` as YAML for the file `path`: the keys that differ from those of `base`.
 
-    That is a path or a name; its engine, if it names one, is a difference like others. Where a file
-    of differences would not say the same, all keys are written.
+    `base` is a path or a name; an engine in it counts as a difference. If a file of differences
+    would not give the same config, all keys are written.
     """
     wanted = tuned.model_dump(mode="json")
     base = Path(split_engine(base)[0])
@@ -39,7 +39,7 @@ def render_changes(path: Path, base: Path, tuned: RunConfig) -> str:
 
 
 def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be laid on `old` to make it `new`; lists and other kinds as a whole."""
+    """Return the changes from `old` to `new`; lists and parts of another type as a whole."""
     changed = {}
     for key, value in new.items():
         before = old.get(key)

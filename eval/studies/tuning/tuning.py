@@ -1,4 +1,4 @@
-"""Tuning a config: every point of a space is scored, and what choosing gains is held out."""
+"""Tune a config: score every point of a space, and measure the held-out gain of choosing."""
 
 import re
 import time
@@ -46,8 +46,17 @@ MOST_POINTS = 500
 
 @dataclass(frozen=True)
 class TunedPipeline:
-    """The config as given, the name of its collection, the space that was searched, what was found,
-    and the best config. It was begun at `begin`, in ms since 1970.
+    """The result of tuning a config.
+
+    Attributes:
+        config: The reference of the config as given.
+        collection: The name of the collection.
+        settings: The config as given.
+        space: The space that was searched.
+        tuning: The figures.
+        best: The best config.
+        asked: The digest of the request.
+        begin: The time of the start, in ms since 1970.
     """
 
     config: str
@@ -61,18 +70,18 @@ class TunedPipeline:
 
     @property
     def id(self) -> str:
-        """What names a file of it: the config, the collection, and a space of the user's."""
+        """The name of its files: the config, the collection, and a space of the user."""
         parts = (self.settings.name, self.collection, self.space.label)
         return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
 
     @cached_property
     def environment(self) -> Mapping[str, Any]:
-        """Where it was made: code, packages and machine."""
+        """The environment: code, packages and machine."""
         return environment.describe()
 
     @cached_property
     def report(self) -> Report:
-        """What was found, for people."""
+        """The report of the tuning."""
         lines = [
             f"space {self.space.source}: {len(self.tuning.points)} of {len(self.space.points)} "
             "points tried",
@@ -88,15 +97,15 @@ class TunedPipeline:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found as JSON values."""
+        """Return the result as JSON values."""
         named = {"config": self.settings.name, "collection": self.settings.dataset}
         return {**named, **self.tuning.as_json()}
 
     def write(self, path: Path, *, named: bool, force: bool) -> tuple[list[Path], str]:
-        """Write the best config to `path`, and beside it what was found and a page of it.
+        """Write the best config to `path`, with the figures and a page in the same folder.
 
-        Return the paths, that of the page last but one, and what is to be said of what stood there:
-        see `write_result`.
+        Returns the paths, with that of the page last but one, and a message about an earlier file
+        at `path`: see `write_result`.
         """
         said = f"{reporting.describe_gain(self.tuning)}, on {self.settings.dataset}"
         changed = {
@@ -112,10 +121,10 @@ class TunedPipeline:
 def run_tuning(
     asked: TuningOptions, resources: Resources, helpers: Helpers | None = None
 ) -> TunedPipeline:
-    """Score every point of the space, or a sample of them, and hold out what choosing gains.
+    """Score every point of the space, or a sample, and measure the held-out gain of choosing.
 
-    Points are scored by `helpers`, if given. Raises AssayError before any work starts where a point
-    is no valid config.
+    Points are scored by `helpers`, if given. Raises AssayError before any work starts if a point is
+    no valid config.
     """
     begin = int(time.time() * 1000)
     measure = check_rising(asked.measure)
@@ -147,11 +156,12 @@ def run_tuning(
 def part(
     queries: Sequence[Query], collection: Collection, folds: int, by: str | None = None
 ) -> Queries:
-    """Return the queries with the groups that no fold may part, and what that makes a verdict on.
+    """Return the queries with the groups that stay in one fold, and the claims that follow.
 
-    Without `by` a fold parts no group where the verdict is to be on documents like these, if there
-    are as many groups as folds. Folds that part the questions on a document choose settings by that
-    document: only the claim on these documents is left. Folds that do not are a test on others.
+    Without `by`, questions on a document stay together if the leading claim is about documents like
+    these and there are as many groups as folds. If folds split the questions on a document,
+    settings are chosen by that document, so only the claim about these documents is left; if they
+    do not, the test is on other documents.
     """
     claims = Claims.of_collection(collection, queries)
     if by is None:
@@ -183,8 +193,8 @@ def score(
 ) -> list[Mapping[str, float]]:
     """Return the scores per query of each config, on shared chunks and indexes.
 
-    They are kept, so that a call that was killed goes on where it was. Raises AssayError where one
-    fails, or a part of it could not do its work.
+    They are stored, so that a killed call resumes. Raises AssayError if a config fails, or a part
+    of its pipeline could not do its work.
     """
     alone = [config.model_copy(update={"measures": [measure]}) for config in configs]
     runner = Runner(measure, resources, reports_folder(), stored=False, helpers=helpers)
@@ -198,7 +208,7 @@ def score(
 
 
 def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:
-    """Send a tuning with its files; return the id of its MLflow run. Raises TrackingError."""
+    """Send a tuning with its files to MLflow; return the run's id. Raises TrackingError."""
     tuning, config = found.tuning, found.settings.model_dump(mode="json")
     best = {} if tuning.best is None else tuning.points[tuning.best].settings
     return log_result(
@@ -212,7 +222,7 @@ def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:
 
 
 def metrics(tuning: TuningResult) -> dict[str, float]:
-    """Return the figures of a tuning by their names in MLflow."""
+    """Return the metrics of a tuning by their names in MLflow."""
     measure = metric_name(tuning.measure)
     return {
         **with_interval(f"given/{measure}", tuning.given),

@@ -1,4 +1,4 @@
-"""What a tuning says: the gain of its choice, cross-validated, and how each point did."""
+"""The report of a tuning: the cross-validated gain of its choice, and the points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SPACE = "Values tried"
 
 @dataclass(frozen=True)
 class GainRow:
-    """What a choice gains, and how sure that is."""
+    """A row of the table of gains: mean, gain and p-value."""
 
     name: str
     mean: OpenEstimate | float
@@ -39,7 +39,7 @@ def report(
     environment: Mapping[str, Any],
     id_: str,
 ) -> Report:
-    """Return the report of a tuning of `config`; `space` are lines that say what was tried."""
+    """Return the report of a tuning of `config`; `space` are lines that list the values tried."""
     best = None if tuning.best is None else tuning.points[tuning.best]
     mapped = map_points(
         [(item.settings, item.mean) for item in tuning.points], "map", tuning.measure
@@ -102,7 +102,7 @@ def _show_gains(tuning: TuningResult) -> Table:
 
 
 def describe_gain(tuning: TuningResult) -> str:
-    """Return what tuning was found to be worth, in a sentence's length."""
+    """Describe the gain of tuning in one sentence."""
     if tuning.best is None:
         return f"no point is better in {tuning.measure} than the config as given"
     return (
@@ -112,13 +112,13 @@ def describe_gain(tuning: TuningResult) -> str:
 
 
 def gain(estimate: OpenEstimate) -> str:
-    """Return a difference with its interval, where it has one."""
+    """Return a difference as text, with its interval if it has one."""
     ends = interval(estimate, lambda value: f"{value:+.3f}", " … ")
     return f"{estimate.value:+.3f}" + (f" ({ends})" if estimate.low is not None else "")
 
 
 def explain(tuning: TuningResult) -> list[str]:
-    """Return how it was held out, and which points were chosen how often."""
+    """Return lines on the cross-validation, and on how often points were chosen."""
     chosen = sorted(tuning.points, key=lambda item: -item.chosen)[:5]
     parts = [f"{label(item.settings)}: {item.chosen}" for item in chosen if item.chosen]
     if tuning.kept:
@@ -143,7 +143,7 @@ def explain(tuning: TuningResult) -> list[str]:
 
 
 def _find_ends(tuning: TuningResult) -> list[str]:
-    """Return the numbers of the best point that are the least or greatest of those tried."""
+    """Return the numeric settings of the best point at an end of the values tried."""
     if tuning.best is None:
         return []
     best = tuning.points[tuning.best].settings

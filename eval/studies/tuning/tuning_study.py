@@ -1,4 +1,4 @@
-"""The best settings of a space, and what they are worth on unseen queries."""
+"""A study that finds the best settings of a space, and their gain on unseen queries."""
 
 from assay.eval.cluster.distribution import distribute
 from assay.eval.report.blocks import Report
@@ -29,7 +29,7 @@ def find(asked: TuningOptions, lab: Lab) -> TunedPipeline:
 
 
 def write(found: TunedPipeline, _: Report, asked: TuningOptions, lab: Lab) -> Written:
-    """Write the best config, and beside it the report."""
+    """Write the best config, and the report into the same folder."""
     path = asked.output or lab.reports / "tuned" / f"{found.id}.yaml"
     named = asked.output is not None
     files, said = found.write(path, named=named, force=asked.force)

@@ -1,4 +1,4 @@
-"""Whether an engine keeps every rule that engines have."""
+"""Check of an engine against every rule for engines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assay.retrievers.engines.conformance import RULES
 
 @dataclass(frozen=True, slots=True)
 class EngineConformance:
-    """An engine by every rule; `broken` has what is wrong by the name of the rule."""
+    """The result of checking an engine; `broken` has the errors by the name of the rule."""
 
     engine: str
     rules: int
@@ -19,7 +19,7 @@ class EngineConformance:
 
 
 def check_engine(configured: ConfiguredEngine) -> EngineConformance:
-    """Check an engine by every rule."""
+    """Check an engine against every rule."""
     broken: dict[str, str] = {}
     for rule in RULES:
         try:

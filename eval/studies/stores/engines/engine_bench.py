@@ -1,4 +1,4 @@
-"""What engines are compared on: the same texts, vectors and queries for each."""
+"""The bench on which engines are compared, with the same texts, vectors and queries for each."""
 
 import shlex
 import time
@@ -33,8 +33,8 @@ from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 
 TIMED = 100  # queries
-WARM_UP = 5  # of them, asked before
-SECONDS = 30.0  # no further round of timing is begun after that
+WARM_UP = 5  # queries among them that are asked before timing
+SECONDS = 30.0  # time after which no further round of timing begins
 PERCENTILES = (50, 95)
 
 # {"p50": …, "p95": …} in milliseconds.
@@ -43,7 +43,7 @@ Percentiles = Mapping[str, OpenEstimate]
 
 @dataclass(frozen=True)
 class IndexCost:
-    """What indexing took in the engine: texts, seconds of the work, bytes; `cached` if found."""
+    """The cost of indexing: number of texts, seconds, bytes; `cached` if an index was found."""
 
     texts: int
     seconds: float
@@ -53,7 +53,7 @@ class IndexCost:
 
 @dataclass(frozen=True)
 class EngineFinding:
-    """What was found of an engine on the queries of a collection: of what, when and how."""
+    """A result for an engine on the queries of a collection: its subject, time and environment."""
 
     id: str
     engine: str
@@ -69,7 +69,7 @@ class EngineFinding:
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before believing its figures."""
+        """Warnings about the figures."""
         if not self.sampled:
             return []
         queries = count(self.queries, "query", "queries")
@@ -77,15 +77,16 @@ class EngineFinding:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Its environment with the command that made it."""
+        """The environment, with the command that made the result."""
         return {**self.environment, "command": shlex.split(self.command)}
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A collection cut and embedded. `asked` are its queries that say anything, `queries` all.
+    """A collection, cut and embedded.
 
-    `vectors` has one row a text, `encoded` the vector of each query that is asked, by its id.
+    `queries` are its queries or a sample of them; `vectors` has one row per text; `encoded` has the
+    vector of each query that is not blank, by its id.
     """
 
     collection: Collection
@@ -99,26 +100,26 @@ class Bench:
 
     @property
     def asked(self) -> list[Query]:
-        """The queries that say anything."""
+        """The queries that are not blank."""
         return [query for query in self.queries if query.id in self.encoded]
 
     @property
     def timed(self) -> list[Query]:
-        """The queries that latency is measured on, evenly spaced."""
+        """An evenly spaced sample of queries for measuring latency."""
         return sample(tuple(self.asked), TIMED)
 
     @property
     def options(self) -> list[str]:
-        """The options of a command that make this bench of the collection."""
+        """The command-line options that make this bench of the collection."""
         return ["--limit", str(len(self.queries))] if self.sampled else []
 
     @property
     def sampled(self) -> bool:
-        """Whether the collection has more queries."""
+        """True if the collection has more queries."""
         return len(self.queries) < len(self.collection.queries)
 
     def search(self, engine: Engine, search: Search, query: Query, limit: int) -> list[Scored]:
-        """Return what an engine, which has indexed the bench, finds by one of its searches."""
+        """Return the results of one kind of search in an engine that has indexed the bench."""
         if search == "keyword":
             return engine.keyword(query.text, limit)
         if search == "dense":
@@ -126,10 +127,10 @@ class Bench:
         return engine.hybrid(query.text, self.encoded[query.id], limit)
 
     def score(self, found: Mapping[str, Sequence[Scored]], names: Sequence[str]) -> Scores:
-        """Return {measure: {query id: score}} of lists of positions, by query id.
+        """Return {measure: {query id: score}} for lists of positions by query id.
 
-        They are those that a stored run of these rankings would have. A query that is not `found`
-        has no results.
+        The scores equal those of a stored run of these rankings. A query that is not in `found` has
+        no results.
         """
         collection = self.collection
         joined = {
@@ -154,9 +155,9 @@ class Bench:
         facts: Mapping[str, Any],
         command: str,
     ) -> dict[str, Any]:
-        """Return the fields of an `EngineFinding`, which gets an id of its kind.
+        """Return the fields of an `EngineFinding` with an id of the `kind`.
 
-        `name` is the engine's, `facts` its metadata.
+        `name` is the engine's name, `facts` its metadata.
         """
         now = datetime.now(UTC)
         place = self.collection.name.replace(":", ".").replace("/", ".")
@@ -176,9 +177,9 @@ class Bench:
 
 
 def read_words(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the collection among `words`, if not the default one, and the overrides `key=value`.
+    """Return the collection among `words`, by default the default one, and `key=value` overrides.
 
-    Raises AssayError where there are several collections, or none of that name.
+    Raises AssayError for several collections, or for an unknown one.
     """
     names = [word for word in words if "=" not in word]
     if len(names) > 1:
@@ -212,7 +213,7 @@ def open_bench(dataset: str, limit: int | None, resources: Resources) -> Bench:
 
 
 def index_engine(bench: Bench, engine: Engine) -> IndexCost:
-    """Index the bench's texts in an engine and return what that took."""
+    """Index the bench's texts in an engine and return the cost."""
     report = engine.index(bench.texts, bench.vectors, bench.identity)
     seconds = sum(report.seconds.values())
     return IndexCost(len(bench.texts), seconds, report.bytes, "engine" in report.cached)
@@ -223,7 +224,7 @@ def time_interleaved(
 ) -> dict[str, list[float]]:
     """Return the milliseconds of each call by name, paired by query, after a warm-up.
 
-    What is lost to further tries is left out.
+    The time spent on retries is left out.
     """
     for query in queries[:WARM_UP]:
         for call in calls.values():

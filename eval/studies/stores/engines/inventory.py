@@ -1,4 +1,4 @@
-"""What engines there are, whether they can be used here, and what they keep that can go."""
+"""The inventory of engines: those usable here, and the removable data that they keep."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from assay.retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
 READY = "ready"
-# Where an engine that fuses its own lists does it.
+# The places where an engine fuses its own lists.
 NATIVE = ("engine", "statement", "client")
 
 
@@ -38,11 +38,23 @@ class HasServer(Protocol):
 class EngineState:
     """An engine that a config can name.
 
-    `fuses`, `searches`, `exact` and `met` are as in `assay.retrievers.engines.capabilities`,
-    `hybrid` says who fuses; `extra` is empty where none is needed, `variable` where there is no
-    server. `answers` is None where it was not asked: no server, none configured, or one that starts
-    when it is used. `version` is that of the server that answers, or of what the extra brings;
-    empty where neither is there. `state` says all of that in words.
+    Attributes:
+        type: The type of the engine.
+        summary: A sentence about the engine.
+        where: "server" or "embedded".
+        fuses: As in `assay.retrievers.engines.capabilities`.
+        hybrid: "native" if the engine fuses its own lists, else "fallback".
+        searches: As in `assay.retrievers.engines.capabilities`.
+        exact: As in `assay.retrievers.engines.capabilities`.
+        met: As in `assay.retrievers.engines.capabilities`.
+        extra: The extra that it needs; empty if none.
+        installed: True if the packages of the extra are installed.
+        variable: The environment variable of the server's address; empty without a server.
+        configured: True if that variable is set.
+        answers: True if the server answers; None if it was not asked, because there is no server,
+            none is configured, or it starts on use.
+        version: The version of the server that answers, or of the package; empty if neither.
+        state: The state in words.
     """
 
     type: str
@@ -63,13 +75,13 @@ class EngineState:
 
     @property
     def ready(self) -> bool:
-        """Whether a config can use it as things are."""
+        """True if a config can use the engine now."""
         return self.answers or (self.answers is None and self.state.startswith(READY))
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """A store whose hybrid search is known, whether it has an adapter here, and what follows."""
+    """A store whose hybrid search is known; `adapter` is True if Assay has an engine for it."""
 
     provider: str
     strategy: str
@@ -79,7 +91,7 @@ class ProviderState:
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """Something that an engine keeps: `bytes` is None where that is not told."""
+    """Data that an engine keeps and that can be removed; `bytes` is None if unknown."""
 
     engine: str
     kind: Literal["index", "leftover", "cache"]
@@ -89,13 +101,13 @@ class Removable:
     remove: Callable[[], None]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what it is as JSON values."""
+        """Return the fields without `remove` as JSON values."""
         return {name: value for name, value in asdict(self).items() if name != "remove"}
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupReport:
-    """What was removed, what stays in the cache, and what went wrong, a line an engine."""
+    """The removed data, the data kept in the cache, and the problems, a line per engine."""
 
     removed: list[Removable]
     kept: list[Removable]
@@ -103,7 +115,7 @@ class CleanupReport:
 
 
 def describe_engines() -> Iterator[EngineState]:
-    """Yield every engine, those of this process first; servers that are configured are asked."""
+    """Yield every engine, embedded ones first; configured servers are asked."""
     for engine in list_engines():
         can = engine.settings.capabilities
         configured = can.server and bool(os.environ.get(can.address))
@@ -137,10 +149,10 @@ def list_providers() -> Iterator[ProviderState]:
 
 
 def clean(names: Sequence[str], dry_run: bool, cached: bool) -> CleanupReport:
-    """Remove what engines keep, or with `dry_run` find it: those named, or all that are configured.
+    """Remove the data that engines keep, or only list it with `dry_run`.
 
-    With `cached` that includes their built indexes in the cache. An engine that cannot be asked
-    does not keep the others from being cleaned.
+    Cleans the engines of `names`, or all configured ones. With `cached` their built indexes in the
+    cache are removed too. If an engine cannot be asked, the others are still cleaned.
     """
     engines = [read_engine(name) for name in names] or list(filter(is_configured, list_engines()))
     cleaned = CleanupReport([], [], [])
@@ -165,9 +177,9 @@ def clean(names: Sequence[str], dry_run: bool, cached: bool) -> CleanupReport:
 
 
 def find_removable(engine: ConfiguredEngine) -> Iterator[Removable]:
-    """Yield what an engine keeps on its server, and what killed processes left of its copies.
+    """Yield the data of an engine on its server, and copies left over from killed processes.
 
-    Raises AssayError when the server cannot be asked.
+    Raises AssayError if the server cannot be asked.
     """
     for leftover in list_leftovers(engine.type):
         yield Removable(
@@ -185,7 +197,7 @@ def find_removable(engine: ConfiguredEngine) -> Iterator[Removable]:
 
 
 def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
-    """Yield what the cache keeps of engines that work in this process, by their types."""
+    """Yield the built indexes of embedded engines in the cache, for the given types."""
     for usage in cache.usage():
         if usage.kind in types and not read_engine(usage.kind).settings.capabilities.server:
             yield Removable(
@@ -199,7 +211,7 @@ def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
 
 
 def is_configured(engine: ConfiguredEngine) -> bool:
-    """Say whether an engine has something here to be cleaned: a server's client and address."""
+    """Return True if an engine can be cleaned: it is embedded, or its server is usable."""
     return not engine.settings.capabilities.server or is_usable(engine)
 
 
@@ -209,7 +221,7 @@ def open_server(engine: ConfiguredEngine) -> StoreServer:
 
 
 def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None, str, str]:
-    """Return whether a server answers, which version is there, and what there is to say of it."""
+    """Return `answers`, `version` and `state` of an `EngineState`."""
     can = engine.settings.capabilities
     if not can.installed:
         return None, "", hint_extra(can.extra)
@@ -241,5 +253,5 @@ def _describe_index(type_: str, server: StoreServer, stored: StoredIndex) -> Rem
 
 
 def _clear(cache: Cache, kind: str) -> None:
-    with suppress(AssayError):  # another process was quicker
+    with suppress(AssayError):  # another process may have cleared it
         cache.clear(kind)

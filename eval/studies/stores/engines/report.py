@@ -1,4 +1,4 @@
-"""What is said of the engines: which can be used here, and who fuses their lists."""
+"""The report of the engines: those usable here, and the place of their fusion."""
 
 from collections.abc import Sequence
 
@@ -45,7 +45,7 @@ ENGINES = (
     Column("version", "Version", value=lambda engine: engine.version or "–"),
     Column("hybrid", "Hybrid"),
     Column("dense", "Dense", value=_tell_dense),
-    # An embedded one is met wherever it runs.
+    # An embedded engine is tested wherever it runs.
     Column(
         "met", "Met", value=lambda i: i.met or ("here" if i.where == "embedded" else "never met")
     ),

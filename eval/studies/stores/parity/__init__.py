@@ -1,1 +1,1 @@
-"""Parity: an engine's own hybrid search beside our fusion of the same legs."""
+"""Parity: an engine's own hybrid search compared with our fusion of the same legs."""

@@ -1,4 +1,4 @@
-"""What an engine's parity says: what its hybrid search is, and what that is worth beside ours."""
+"""The report of an engine's parity: its hybrid search, and the quality compared with ours."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -74,7 +74,7 @@ def report(parity: Parity) -> Report:
 
 
 def describe_verdict(parity: Parity) -> str:
-    """Return in words what the queries show of the formula."""
+    """Describe in words how far the results agree with the formula."""
     counts, queries = parity.counts, count(len(parity.verdicts), "query", "queries")
     if counts["different"]:
         return f"{counts['different']} of {queries} come back otherwise than by the stated formula"
@@ -102,7 +102,7 @@ def _list_blocks(parity: Parity) -> Iterator[Block]:
 
 
 def describe_meaning(meaning: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return in words what hybrid means in the engine."""
+    """Describe in words the hybrid search of the engine."""
     depth, origin = meaning["depth"], meaning["ranks_from"]
     return (
         ("Fused", meaning["place"]),
@@ -117,13 +117,13 @@ def describe_meaning(meaning: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def describe_keyword(item: Mapping[str, Any]) -> str:
-    """Return how terms are scored, with the settings."""
+    """Return the scoring of terms in words, with its settings."""
     values = ", ".join(f"{name} {describe(value)}" for name, value in item["values"].items())
     return f"{item['says']} ({values})"
 
 
 def _show_examples(parity: Parity) -> Table:
-    """Return the passages of the first queries that differ, from where they do."""
+    """Return the passages of the first queries that differ, from the first difference on."""
 
     def read(key: str) -> Callable[[Place], Cell]:
         return lambda place: getattr(place[1], key)
@@ -151,7 +151,7 @@ def _show_examples(parity: Parity) -> Table:
 
 
 def _show_systems(parity: Parity) -> Table:
-    """Return the means of each way to search."""
+    """Return the means of each kind of search."""
 
     def read_mean(measure: str, system: str) -> Cell:
         return parity.measures[system][measure]

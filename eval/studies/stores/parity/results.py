@@ -1,4 +1,4 @@
-"""All that is found of one engine on one collection, as one value."""
+"""The parity result of one engine on one collection."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,13 +18,18 @@ from assay.eval.studies.stores.parity.verdicts import (
 
 @dataclass(frozen=True)
 class Parity(EngineFinding):
-    """One engine with its settings on the queries of one collection.
+    """The parity of one engine with its settings on the queries of one collection.
 
-    `identity` is that of the encoder: under the same name, other vectors have another one.
-    `label` is the engine with those of its settings that are not as by default.
-    `meaning` says what hybrid means in the engine: `assay.retrievers.engines.hybrid_semantics`.
-    `measures` are means by system and measure; `differences` are native minus ours, adjusted over
-    measures. `claims` are what the queries can be a verdict on.
+    Attributes:
+        label: The engine, with its settings that differ from the defaults.
+        passages: The number of passages.
+        identity: The identity of the encoder, which differs if its vectors differ.
+        meaning: The hybrid search of the engine: see `assay.retrievers.engines.hybrid_semantics`.
+        verdicts: The verdict by query id.
+        examples: Queries that differ.
+        measures: The means by system and measure.
+        differences: The differences native minus ours, adjusted over measures.
+        claims: The claims that the queries support.
     """
 
     label: str
@@ -48,7 +53,7 @@ class Parity(EngineFinding):
         return count_verdicts(self.verdicts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values; of queries that are identical only their number."""
+        """Return the result as JSON values; identical queries are only counted."""
         values = asdict(self)
         del values["claims"]
         return values | {

@@ -1,4 +1,4 @@
-"""Where an engine is asked: its two lists apart, its own fusion, and ours of the same lists."""
+"""Ask an engine for its two lists and its own fusion, and fuse the same lists ourselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -42,10 +42,10 @@ Seen = Mapping[str, Observation]
 def measure_parity(
     type_: str, words: Sequence[str], limit: int | None, resources: Resources
 ) -> Parity:
-    """Look at the engine of a type; `words` are a collection, if not the default, and settings.
+    """Measure the parity of an engine type; `words` are an optional collection and settings.
 
-    Raises AssayError before any work starts where one of these is wrong or the engine fuses
-    nothing, and where the engine cannot be asked.
+    Raises AssayError before any work starts if one of these is wrong or the engine has no hybrid
+    search, and later if the engine cannot be asked.
     """
     collection, overrides = read_words(words)
     configured = read_engine(type_, overrides)
@@ -60,9 +60,9 @@ def measure_parity(
 def examine(
     bench: Bench, configured: ConfiguredEngine, engine: Engine, progress: Progress
 ) -> Parity:
-    """Index the bench in an engine, which is built of `configured`, and find what its hybrid is.
+    """Index the bench in `engine`, which was built from `configured`, and measure its parity.
 
-    Raises AssayError when the engine cannot be asked, or a list of it holds a text twice.
+    Raises AssayError if the engine cannot be asked, or if one of its lists has a text twice.
     """
     index_engine(bench, engine)
     name = str(engine.metadata()["engine"])
@@ -93,9 +93,9 @@ def examine(
 
 
 def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Observation]:
-    """Ask an engine, which has indexed the bench, every query.
+    """Ask an engine that has indexed the bench for every query.
 
-    Raises AssayError where a list holds a text twice: what it was fused from cannot be told.
+    Raises AssayError if a list has a text twice, because its fusion is then undefined.
     """
     name = str(engine.metadata()["engine"])
     seen = {}
@@ -117,7 +117,7 @@ def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Obser
 
 
 def judge(seen: Seen) -> dict[str, QueryVerdict]:
-    """Return for each query whether the engine's formula gives what it returned.
+    """Return the verdict by query: a comparison of the engine's results with its formula.
 
     Equal scores within a list may have entered fusion in any order.
     """
@@ -137,7 +137,7 @@ def fuse_ours(lists: EngineLists) -> list[Scored]:
 
 
 def compare_measures(scores: Mapping[str, Scores], claims: Claims) -> list[Difference]:
-    """Return by how much the native fusion is above ours in each of MEASURES."""
+    """Return the differences native fusion minus ours in each of MEASURES."""
     contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return judge_family(contrasts, claims=claims)
 
@@ -159,7 +159,7 @@ def score_systems(bench: Bench, seen: Seen) -> dict[str, Scores]:
 def _pick_examples(
     bench: Bench, engine: Engine, seen: Seen, verdicts: Mapping[str, QueryVerdict]
 ) -> Iterator[Example]:
-    """Yield the first queries that differ; where none does, the first with ties."""
+    """Yield the first queries that differ; if none does, the first with ties."""
     kind = "different" if "different" in verdicts.values() else "ties"
     chosen = [query for query in bench.asked if verdicts[query.id] == kind][:EXAMPLES]
     ids = [chunk.id for chunk in bench.chunks]

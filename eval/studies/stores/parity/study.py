@@ -1,4 +1,4 @@
-"""What an engine's hybrid search really is, and what it is worth."""
+"""A study of an engine's hybrid search: its agreement with its formula, and its quality."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,9 +37,9 @@ def find(asked: ParityOptions, lab: Lab) -> Parity:
 
 
 def log(found: Parity, files: Sequence[Path], _lab: Lab) -> str:
-    """Send a parity with its files; return the id of its MLflow run. Raises TrackingError.
+    """Send a parity with its files to MLflow; return the id of the MLflow run.
 
-    Ranks of single texts are no metrics.
+    The examples are left out, because ranks of single texts are no metrics. Raises TrackingError.
     """
     params = {"engine": found.settings, "collection": found.collection}
     tags = {"assay.verdict": found.verdict}

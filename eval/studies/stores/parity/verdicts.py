@@ -1,4 +1,4 @@
-"""Two fused lists of one query: the same, the same but for ties, or different; and where."""
+"""Comparison of two fused lists of one query: identical, equal except for ties, or different."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ SHOWN = 2  # texts of each list that an example shows, from the first difference
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """Where one text stands: ranks from 1, None where it is not; scores are fused ones."""
+    """The ranks of one text in each list, from 1, None if it is missing; scores are fused ones."""
 
     chunk: str
     returned: int | None
@@ -32,7 +32,7 @@ class ListPosition:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One query and the texts from the first rank on at which both lists differ."""
+    """A query and its texts from the first rank at which the two lists differ."""
 
     query: str
     text: str
@@ -42,11 +42,13 @@ class Example:
 
 
 def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) -> QueryVerdict:
-    """Compare what an engine returned to `limit` with what was expected, both best first.
+    """Compare the results of an engine up to `limit` with the expected list, both best first.
 
-    A text that is returned twice is `different` from anything, since nothing is expected twice.
-    `identical`: the same texts in the same order, scores equal but for rounding. `ties`: the same
-    scores, and texts in another order only where their scores are equal but for rounding.
+    Returns:
+        "identical": the same texts in the same order, with scores equal except for rounding.
+        "ties": the same scores, and texts in another order only if their scores are equal except
+        for rounding.
+        "different": otherwise; also if a text is returned twice, because none is expected twice.
     """
     wanted = expected[:limit]
     if len(returned) != len(wanted) or find_repeated(returned) is not None:
@@ -57,14 +59,14 @@ def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) 
         return "different"
     if all(one[0] == other[0] for one, other in pairs):
         return "identical"
-    # A text beyond the limit may stand for one within that is as good.
+    # A text beyond the limit may replace one within the limit that has the same score.
     scores = dict(expected)
     alike = all(i in scores and _equal(score, scores[i], near) for i, score in returned)
     return "ties" if alike else "different"
 
 
 def find_repeated(listed: Sequence[Scored]) -> int | None:
-    """Return the first text that a list holds twice; None where each stands once."""
+    """Return the first text that a list repeats; None if each occurs once."""
     seen: set[int] = set()
     for i, _ in listed:
         if i in seen:
@@ -94,10 +96,10 @@ def conclude(verdicts: Mapping[str, QueryVerdict]) -> str:
 def place_texts(
     lists: Mapping[str, Sequence[Scored]], chunks: Sequence[str]
 ) -> tuple[int, tuple[ListPosition, ...]]:
-    """Return the first rank at which two lists differ, and where the texts from there on stand.
+    """Return the first rank at which two lists differ, and the ranks of the texts from there on.
 
-    `lists` has what was `returned`, what was `expected`, and the engine's `dense` and `keyword`
-    list, best first; `chunks` are the ids of the texts by position.
+    `lists` has the `returned`, the `expected`, and the engine's `dense` and `keyword` list, best
+    first; `chunks` are the ids of the texts by position.
     """
     returned, expected = lists["returned"], lists["expected"]
     near = _find_rounding(expected)
@@ -124,5 +126,5 @@ def place_texts(
 
 
 def _find_rounding(listed: Sequence[Scored]) -> float:
-    """Return up to which difference scores of a list may be equal."""
+    """Return the largest difference at which scores of a list count as equal."""
     return OF_THE_BEST * max((abs(score) for _, score in listed), default=0.0)

@@ -1,4 +1,4 @@
-"""What approximate search trades: recall against latency, by a setting and by filters."""
+"""The trade-off of approximate search, recall against latency, by a setting and by filters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,18 +10,24 @@ from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.stores.engines.engine_bench import EngineFinding, Percentiles
 
 MEASURE = "nDCG@10"
-# Passages that a search is asked for: many indexes look at no fewer candidates than that.
+# Numbers of passages requested: many indexes examine at least as many candidates.
 DEPTHS = (10, 100)
 
 
 @dataclass(frozen=True)
 class Point:
-    """Dense search with one value of the setting; `value` is None for exact search.
+    """Dense search with one value of the setting.
 
-    `share` of the passages may be found, 1 where nothing is filtered. By the depth that is searched
-    to, `recall` is against exact search among these, `latency_ms` p50 and p95.
-    `quality` is the measure of the list to the smallest, None where a filter may hide what is
-    relevant; `seconds` and `bytes` are of the index.
+    Attributes:
+        value: The value; None for exact search.
+        label: The value in words.
+        share: The share of the passages that the filter allows; 1 without a filter.
+        recall: The recall against exact search among these passages, by depth.
+        quality: The measure of the list of the smallest depth; None with a filter, which may hide
+            relevant passages.
+        latency_ms: p50 and p95, by depth.
+        seconds: The time of indexing.
+        bytes: The size of the index.
     """
 
     value: Any
@@ -35,11 +41,11 @@ class Point:
 
     @property
     def exact(self) -> bool:
-        """Whether it is exact search, which the others are compared with."""
+        """True for exact search, the reference of the others."""
         return self.value is None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return {**TypeAdapter(Point).dump_python(self, mode="json"), "exact": self.exact}
 
 
@@ -47,7 +53,7 @@ class Point:
 class Curve(EngineFinding):
     """The points of one engine on the queries of one collection, exact search, if any, last.
 
-    `key` is empty where no setting is varied. Each value has a point without a filter, and then one
+    `key` is empty if no setting is varied. Each value has a point without a filter, and then one
     for each share of `filters`.
     """
 
@@ -58,9 +64,9 @@ class Curve(EngineFinding):
 
     @property
     def axes(self) -> str:
-        """What is varied, in words."""
+        """The varied setting and filter, in words."""
         return " and ".join(filter(None, (self.key, "filter" if self.filters else "")))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         return vars(self) | {"points": [point.as_json() for point in self.points]}

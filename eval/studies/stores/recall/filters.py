@@ -1,4 +1,4 @@
-"""Dense search among a share of the passages, as a filter that lets these through asks it."""
+"""Dense search with a filter that allows a share of the passages."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,13 +15,13 @@ from assay.retrievers.legs.leg_set import over_fetch
 from assay.retrievers.models.base import Vectors
 
 SEED = 38
-ALL = 1.0  # the share where nothing is filtered
+ALL = 1.0  # the share without a filter
 
 Search = Callable[[Vectors, int], Sequence[Scored]]
 
 
 def parse_shares(text: str) -> list[float]:
-    """Return the shares of `.5,.1,.01`, each once. Raises AssayError."""
+    """Parse shares such as `.5,.1,.01`, each kept once. Raises AssayError."""
     shares: dict[float, None] = {}
     for part in text.split(","):
         try:
@@ -37,9 +37,9 @@ def parse_shares(text: str) -> list[float]:
 
 
 def draw_passages(size: int, share: float) -> Positions | None:
-    """Return which of `size` passages a filter lets through, rising; None where all may be found.
+    """Return the positions that a filter allows among `size` passages, ascending; None for all.
 
-    They are drawn at random, at least one, and the same ones at every call.
+    They are drawn at random, at least one, and the same at every call.
     """
     if share == ALL:
         return None
@@ -48,10 +48,10 @@ def draw_passages(size: int, share: float) -> Positions | None:
 
 
 def search_among(engine: Engine, allowed: Positions | None, size: int) -> Search:
-    """Return dense search that finds only the passages at `allowed`, of `size`.
+    """Return a dense search that finds only the passages at `allowed`, of `size`.
 
-    One that cannot pass over the others while it searches is asked for more, in growing steps, as a
-    pipeline asks it. The filter is handed over with every query.
+    An engine that cannot filter during the search is asked for more results, in growing steps, as
+    in a pipeline. The filter is passed with every query.
     """
     if allowed is None:
         return engine.dense
@@ -71,7 +71,7 @@ def measure_recalls(
 ) -> dict[int, Estimate]:
     """Return the recall of dense search by depth, against exact search among the same passages.
 
-    What is found and not at `allowed` counts for nothing.
+    Results that are not at `allowed` do not count.
     """
     asked = [bench.encoded[query.id] for query in bench.asked]
     vectors = bench.vectors
@@ -84,7 +84,7 @@ def measure_recalls(
 
 
 def _renumber(search: Search, allowed: Positions) -> Search:
-    """Return the search with positions among those `allowed`, without others."""
+    """Return the search with positions counted within `allowed`, and other results removed."""
     places = {position: place for place, position in enumerate(allowed.tolist())}
     return lambda vector, depth: [
         (places[position], score) for position, score in search(vector, depth) if position in places

@@ -1,4 +1,4 @@
-"""What a recall-latency curve says: what each value finds of exact search, and how fast."""
+"""The report of a recall-latency curve: the recall and the latency of each value."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -33,7 +33,7 @@ METHOD = (
 
 
 def report(curve: Curve) -> Report:
-    """Return the report of a curve: a table of all passages, and one of each filter."""
+    """Return the report of a curve: a table for all passages, and one for each filter."""
     told = RECALL + FILTERED * bool(curve.filters)
     return Report(
         id=curve.id,
@@ -56,7 +56,7 @@ def report(curve: Curve) -> Report:
 
 
 def _conclude(curve: Curve, share: float) -> str:
-    """Return what the values with the least and the most recall find, and how fast."""
+    """Describe the recall and the latency of the values with the least and the most recall."""
     depth = min(DEPTHS)
     points = [point for point in curve.points if point.share == share]
     tried = [point for point in points if not point.exact]
@@ -116,7 +116,7 @@ def _show_points(curve: Curve, share: float) -> Table:
 
 
 def _list_columns(depth: int) -> Iterator[Column]:
-    """Yield the recall to a depth, and its times."""
+    """Yield the columns of recall and latency at a depth."""
     yield Column(f"recall_{depth}", f"Recall@{depth}", "score", lambda i: i.recall[depth])
     for name, brief in (("p50", True), ("p95", False)):
         value = partial(_find_latency, depth, name)

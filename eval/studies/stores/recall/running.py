@@ -1,4 +1,4 @@
-"""Where approximate search is asked with each value of a setting, and through each filter."""
+"""Measure approximate search with each value of a setting, and through each filter."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -39,7 +39,7 @@ EXACT = "exact search"
 
 @dataclass(frozen=True)
 class Variant:
-    """What is searched with one value of the setting; `value` is None for exact search."""
+    """An engine configured with one value of the setting; `value` is None for exact search."""
 
     value: Any
     label: str
@@ -47,7 +47,7 @@ class Variant:
 
 
 class Case(NamedTuple):
-    """A variant that may find the passages at `allowed`, all where that is None."""
+    """A variant with a filter that allows the passages at `allowed`, all if None."""
 
     variant: Variant
     share: float
@@ -67,7 +67,7 @@ def measure_recall(
     """Measure the dense search of an engine along `axis`, `filters` or both.
 
     `axis` is `key=v1,v2,…`, `filters` are shares as `.5,.1`. `words` are a collection, if not the
-    default one, and settings. Raises AssayError before any work starts where one of these is wrong.
+    default one, and settings. Raises AssayError before any work starts if one of these is wrong.
     """
     if axis is None and filters is None:
         raise AssayError("give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both")
@@ -86,10 +86,10 @@ def measure_recall(
 def list_variants(
     engine: ConfiguredEngine, key: str = "", values: Sequence[Any] = ()
 ) -> list[Variant]:
-    """Return the engine with each value of `key`, and last its exact search where it has that.
+    """Return the engine with each value of `key`, and last its exact search if it has that.
 
-    Without a key it is the engine told not to search exactly, left out where that cannot be told.
-    Raises AssayError where a value is none of the setting's, or there is no dense search.
+    Without a key it is the engine set to approximate search, left out if that equals exact search.
+    Raises AssayError for a value that the setting does not allow, or without dense search.
     """
     varied = make_approximate(engine)
     exact = read_engine(engine.type) if engine.settings.capabilities.exact else None
@@ -105,9 +105,9 @@ def list_variants(
 
 
 def make_approximate(engine: ConfiguredEngine) -> ConfiguredEngine:
-    """Return an engine told not to search exactly.
+    """Return the engine set to approximate search, unless its overrides set `exact`.
 
-    Raises AssayError where it has no dense search.
+    Raises AssayError if it has no dense search.
     """
     can = engine.settings.capabilities
     if "dense" not in can.lists:
@@ -128,8 +128,8 @@ def run_sweep(
 ) -> Curve:
     """Index the bench in every variant and measure recall, quality and latency of dense search.
 
-    Each is searched without a filter, and then through one for each share of `filters`. Raises
-    AssayError when a value of `key` leaves search exact.
+    Each is searched without a filter, and then with one for each share of `filters`. Raises
+    AssayError if a value of `key` leaves search exact.
     """
     with ExitStack() as stack:
         engines = [
@@ -158,7 +158,7 @@ def run_sweep(
 
 
 def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> None:
-    """Raise AssayError where some value of `key` leaves search exact."""
+    """Raise AssayError if some value of `key` leaves search exact."""
     for variant, engine in zip(variants, engines, strict=True):
         if variant.value is not None and engine.metadata().get("exact"):
             configured = variant.configured
@@ -174,7 +174,7 @@ def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> 
 
 
 def _measure(bench: Bench, cases: Sequence[Case], resources: Resources) -> Iterator[Point]:
-    """Yield a point of each case; to each depth all are timed interleaved."""
+    """Yield a point for each case; at each depth all cases are timed interleaved."""
     taken = {}
     for depth in DEPTHS:
         calls = {str(i): partial(_ask, bench, case.search, depth) for i, case in enumerate(cases)}
@@ -197,6 +197,6 @@ def _ask(bench: Bench, search: Search, depth: int, query: Query) -> Sequence[Sco
 
 
 def _judge(bench: Bench, search: Search) -> Estimate:
-    """Return the measure of what a search finds, to the smallest depth."""
+    """Return the measure of the results of a search at the smallest depth."""
     found = {query.id: _ask(bench, search, min(DEPTHS), query) for query in bench.asked}
     return estimate_scores(MEASURE, bench.score(found, [MEASURE])[MEASURE].values())

@@ -1,4 +1,4 @@
-"""What approximate search misses, and what it saves."""
+"""A study of the recall and the speed of approximate search."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ def find(asked: RecallOptions, lab: Lab) -> Curve:
 
 
 def log(found: Curve, files: Sequence[Path], _lab: Lab) -> str:
-    """Send a curve with its files; return the id of its MLflow run. Raises TrackingError."""
+    """Send a curve with its files to MLflow; return the run's id. Raises TrackingError."""
     params = {"engine": found.settings, "collection": found.collection}
     return log_result(report(found), files, params)
 
