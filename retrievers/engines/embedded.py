@@ -12,7 +12,7 @@ from assay.retrievers.settings import Resources
 
 
 class EmbeddedEngine(Adapter[S, H]):
-    """Files that one process builds and any number open, none of which changes them."""
+    """An engine in files that one process builds and any number of processes open unchanged."""
 
     def __init__(self, settings: S, resources: Resources) -> None:
         settings.capabilities.load()
@@ -35,7 +35,7 @@ class EmbeddedEngine(Adapter[S, H]):
         return opened, StoredIndex(folder.seconds, allocated(folder.path), folder.cached)
 
     def _track(self, texts: int) -> Iterable[int]:
-        """Yield the positions of so many texts, and say now and then how many remain."""
+        """Yield the positions of `texts` texts, and report now and then how many remain."""
         what = f"{self.name}: storing texts"
         return self._resources.progress.track(range(texts), what, texts)
 

@@ -20,7 +20,7 @@ def state_weights(weights: tuple[float, float]) -> str:
 
 
 class Formula(ABC):
-    """How an engine says it fuses a dense and a keyword list."""
+    """The stated fusion of an engine's dense and keyword lists."""
 
     @property
     @abstractmethod
@@ -29,7 +29,7 @@ class Formula(ABC):
 
     @property
     def counts(self) -> tuple[bool, bool]:
-        """Whether the dense and the keyword list add to any score: not with weight 0."""
+        """For the dense and the keyword list, True if it adds to scores: not with weight 0."""
         dense, keyword = getattr(self, "weights", (1.0, 1.0))
         return bool(dense), bool(keyword)
 
@@ -123,19 +123,19 @@ class ScaledScores(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Head(Formula):
-    """What an engine returns that gives no more than the `best` of what it fused."""
+    """The formula of an engine that returns only the `best` of the texts that it fused."""
 
     whole: Formula
     best: int
 
     @property
     def counts(self) -> tuple[bool, bool]:
-        """As of the whole."""
+        """The same as for the whole formula."""
         return self.whole.counts
 
     @property
     def most(self) -> int:
-        """As many as the best."""
+        """The number of texts returned: `best`."""
         return self.best
 
     @property
@@ -264,7 +264,7 @@ class OneList(Formula):
 
     @property
     def statement(self) -> str:
-        """What the scores are."""
+        """The description of the scores."""
         return self.says
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:

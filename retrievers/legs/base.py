@@ -1,4 +1,4 @@
-"""What a leg is: one searchable index of the chunks, giving one ranked list a query."""
+"""The contract of legs: a searchable index of the chunks that gives one ranked list per query."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -21,12 +21,15 @@ Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]
 class LegResult:
     """A leg's ranked list as (position in the indexed chunks, score), best first.
 
-    `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
-    `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
-    `waited` is the milliseconds lost to calls that failed and were made again, which
-    `milliseconds` leaves out. `cpu` is this process's CPU time in each step, also in milliseconds;
-    a step of which it is not known is not among them. `unboosted` are the positions that a boost in
-    fusion leaves as they are: the leg cannot tell which of them is meant.
+    - `milliseconds`: the time of each step (`encode`, `search`, …) in the order they ran.
+    - `note`: the reason for these chunks in words, if it is not obvious.
+    - `counts`: numbers for the trace, by name.
+    - `waited`: the milliseconds lost to calls that failed and were retried, which `milliseconds`
+      leaves out.
+    - `cpu`: this process's CPU time in each step, in milliseconds; steps whose time is unknown are
+      missing.
+    - `unboosted`: the positions that get no boost in fusion, because the leg cannot decide which of
+      them the query means.
     """
 
     candidates: Sequence[Scored]
@@ -48,7 +51,7 @@ class Leg(ABC):
 
     @abstractmethod
     def index(self, corpus: Corpus) -> IndexReport:
-        """Make the chunks of `corpus`, of which there may be none, searchable in place of others.
+        """Make the chunks of `corpus`, possibly none, searchable in place of any before.
 
         A leg searches their `searchable` text unless it says otherwise.
         """
@@ -61,20 +64,20 @@ class Leg(ABC):
         """
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`, for a leg that starts from what the legs before it `found`."""
+        """Search as `search` does, for a leg that starts from the lists `found` by earlier legs."""
         return self.search(query, depth)
 
     def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `follow`, for a query that was searched before less deep, where no one looks at time.
+        """Search as `follow` does, but deeper, for a query searched before; its times are ignored.
 
-        A leg may go by what it kept of that search.
+        A leg may reuse what it kept of the earlier search.
         """
         return self.follow(query, depth, found)
 
     def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
-        """As `search`, by the mean of the vectors of the query and of `passages`.
+        """Search as `search` does, by the mean of the vectors of the query and of `passages`.
 
-        It is called of legs alone whose settings say that they go `by_vector`.
+        Called only for legs whose settings are `by_vector`.
         """
         raise NotImplementedError
 
@@ -88,7 +91,7 @@ class Leg(ABC):
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
         """Return the positions right before and after each of `positions`, in its document.
 
-        None where nothing that the leg searches stores such links.
+        None if no store that the leg searches keeps these links.
         """
         return None
 
@@ -97,7 +100,7 @@ class Leg(ABC):
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this leg beyond its settings (digests, versions). JSON values."""
+        """Return digests and versions that identify this leg beyond its settings, as JSON."""
         return {}
 
     def close(self) -> None:
@@ -105,12 +108,12 @@ class Leg(ABC):
 
 
 class ScoringLeg(Leg):
-    """A leg that scores chunks one by one, and passes over those that may not be found."""
+    """A leg that scores chunks one by one, and skips those that may not be found."""
 
     _allowed: Positions | None = None
 
     def restrict(self, allowed: Positions) -> "Leg | None":
-        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise."""
+        """Return the leg on the same index, finding only the chunks at `allowed` (ascending)."""
         other = copy.copy(self)
         other._allowed = allowed
         return other
@@ -132,11 +135,11 @@ class LegSettings(Settings, ABC):
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """What the leg goes by; set once for the class."""
+        """The kind of evidence that the leg uses; set once per class."""
 
     @property
     def cuts_short(self) -> bool:
-        """Whether an encoder of this leg reads no more of a chunk than fits into it at once."""
+        """True if an encoder of this leg reads only the part of a chunk that fits its window."""
         return True
 
     @property

@@ -50,7 +50,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def build(self, counts: TermCounts, folder: Path) -> None:
-        """Write into `folder` what `load` needs beside the counts."""
+        """Write into `folder` what `load` needs in addition to the counts."""
 
     @abstractmethod
     def load(self, counts: TermCounts, folder: Path) -> None:
@@ -140,7 +140,7 @@ def weigh(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the score of each term in each passage that holds it, in the order of the counts.
 
-    They come in slices of so many `entries` or fewer, as `TermCounts.split` has it.
+    They come in slices of at most `entries` entries, as `TermCounts.split` makes them.
     """
     frequencies, passages = counts.frequencies, len(counts.lengths)
     if formula.variant == "okapi":
@@ -159,13 +159,13 @@ def weigh(
 def okapi_idf(
     frequencies: NDArray[np.integer], passages: int, epsilon: float
 ) -> NDArray[np.float64]:
-    """Return BM25Okapi's idf of terms that so many of `passages` hold."""
+    """Return BM25Okapi's idf of terms, from the number of the `passages` passages holding each."""
     idf: NDArray[np.float64] = np.log(passages - frequencies + 0.5) - np.log(frequencies + 0.5)
     idf[idf < 0] = epsilon * idf.mean()
     return idf
 
 
 def lucene_idf(frequencies: NDArray[np.integer], passages: int) -> NDArray[np.float64]:
-    """Return Lucene's idf of terms that so many of `passages` hold."""
+    """Return Lucene's idf of terms, from the number of the `passages` passages holding each."""
     idf: NDArray[np.float64] = np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5))
     return idf

@@ -54,7 +54,7 @@ class CodeLegSettings(LegSettings):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is scored as one: a fenced block, or a chunk's inline code together."""
+    """A unit that is scored: a fenced block, or all inline code of a chunk."""
 
     position: int
     language: str

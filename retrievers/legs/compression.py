@@ -29,8 +29,8 @@ BELOW = 1e-6  # what stands after the rescored scores that much less
 class CompressedVectors:
     """Vectors of unit length, searched by a smaller form of them.
 
-    With `rescore`, so many of the best by that form are scored anew by the vectors themselves, and
-    the others follow in their order, their scores lowered to stand below those.
+    The `rescore` best by that form are scored again by the vectors themselves; the others follow
+    in their order, with scores lowered below those.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class CompressedVectors:
 
     @property
     def bytes(self) -> int:
-        """What a search reads: the vectors themselves only where they rescore."""
+        """The bytes that a search reads; the vectors themselves count only if they rescore."""
         whole = self._vectors.nbytes if self._rescore else 0
         return self._codes.nbytes + self._steps.nbytes + whole
 
     @property
     def description(self) -> str:
-        """How it is searched, for people."""
+        """The form of the vectors and the rescoring, for people."""
         form = "cosine" if self._quantisation == "none" else self._quantisation
         told = f"{form} of {self._dimensions} dimensions"
         return f"{told}, {self._rescore} rescored" if self._rescore else told

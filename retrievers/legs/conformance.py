@@ -65,7 +65,7 @@ def best_first(make: Make) -> None:
 
 
 def same_answer_again(make: Make) -> None:
-    """The same query finds the same, also in another such leg, and without any query cache."""
+    """The same query finds the same chunks, also in a second leg, and without any query cache."""
     leg = make()
     leg.index(make_corpus())
     uncached = leg.without_query_cache()
@@ -123,7 +123,7 @@ def restricted_legs_find_the_rest_in_order(make: Make) -> None:
 
 
 def times_are_told(make: Make) -> None:
-    """The milliseconds of each step are told, and are not negative."""
+    """The milliseconds of each step are reported, and are not negative."""
     leg = make()
     leg.index(make_corpus())
     for query in ("", *QUERIES):

@@ -94,7 +94,7 @@ class DefinitionsLeg(Leg):
         return self.follow(query, depth, {})
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; definitions of equal standing are in the order of the legs before."""
+        """Search as `search` does; order equally good definitions as the earlier legs do."""
         watch = Stopwatch()
         term, context = self._find_term(query)
         entries = self._glossary.entries.get(term, ())

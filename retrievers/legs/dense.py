@@ -23,7 +23,7 @@ from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 
-FEW = 4  # vectors are gathered where no more than one in so many may be found
+FEW = 4  # vectors are gathered if at most one in this many may be found
 
 
 class DenseLegSettings(LegSettings):
@@ -74,7 +74,7 @@ class DenseLegSettings(LegSettings):
 
     @property
     def compressed(self) -> bool:
-        """Whether search goes by a smaller form of the vectors."""
+        """True if search uses a smaller form of the vectors."""
         return self.dimensions is not None or self.quantisation != "none"
 
     @property

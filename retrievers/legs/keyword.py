@@ -213,7 +213,7 @@ class KeywordLeg(ScoringLeg):
         )
 
     def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; the query that was asked last is not scored again."""
+        """Search as `search` does, without scoring the last query again."""
         asked = self._asked
         if asked is None or asked[0] != query:
             return self.search(query, depth)
@@ -248,7 +248,7 @@ class KeywordLeg(ScoringLeg):
     def _index_fields(
         self, corpus: Corpus, weights: FieldWeights
     ) -> tuple[Folder, float, int] | None:
-        """As `_index_texts`, of the fields of chunks, of which nothing is counted before."""
+        """Index the fields of chunks as `_index_texts` does texts; nothing is counted before."""
         texts, used = read_fields(corpus, weights), weights.list_used()
         if not any(self._analyzer.analyze(text[name]) for text in texts for name in used):
             return None

@@ -126,7 +126,7 @@ class TokenVectors:
 
     @property
     def bytes(self) -> int:
-        """What the file holds."""
+        """The bytes of the vectors in the file."""
         return int(self._rows.nbytes)
 
     def score(self, query: Vectors) -> NDArray[np.float64]:

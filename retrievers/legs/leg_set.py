@@ -114,7 +114,7 @@ class LegGroup:
         return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the first leg whose store has links says stands beside each position."""
+        """Return the neighbors of each position from the first leg whose store has links."""
         told = (leg.beside(positions) for name, leg in self._legs.items() if name not in self.down)
         return next((links for links in told if links is not None), None)
 
@@ -126,7 +126,7 @@ class LegGroup:
 
     @property
     def nondeterministic(self) -> bool:
-        """Whether any leg is."""
+        """True if any leg is nondeterministic."""
         return any(leg.nondeterministic for leg in self._legs.values())
 
     def metadata(self) -> dict[str, Mapping[str, Any]]:
@@ -148,9 +148,9 @@ class LegGroup:
     ) -> LegResult:
         """Return the best `depth` of the chunks that may be found.
 
-        A leg that cannot leave out the others is asked for more, in growing steps, until enough
-        may be found or it has no more; its count `asked` tells for how many, in all. It knows the
-        others, so that nothing else of what it says of its search is told.
+        A leg that cannot leave out the others is asked for more, in growing steps, until it has
+        returned enough allowed chunks or has no more; its count `asked` is the number requested in
+        all. Its note and other counts also cover the forbidden chunks and are therefore dropped.
         """
         leg, size = self._legs[name], len(self._corpus.chunks)
         restricted = leg.restrict(np.array(sorted(allowed), np.intp))
@@ -228,7 +228,7 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
         _add(results),
         candidates=RrfSettings(k=damping).fuse(lists)[:depth],
         note=results[0].note,
-        # What one wording tells for certain is certain.
+        # A position that one wording identifies with certainty is certain.
         unboosted=frozenset(
             position
             for result in results

@@ -62,7 +62,7 @@ class EngineLeg(Leg):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether the engine's index gives other lists when it is built again."""
+        """True if the engine's index may give other lists when it is rebuilt."""
         return not self._engine.reproducible
 
     def search(self, query: str, depth: int) -> LegResult:
@@ -268,7 +268,7 @@ class EngineKeywordSettings(EngineLegSettings):
 
     @property
     def cuts_short(self) -> bool:
-        """Whether texts are encoded at all: not for a store that fuses no list of theirs."""
+        """True if texts are encoded at all: not for a store that offers no hybrid search."""
         return "hybrid" in self.engine.searches
 
     def build(self, resources: Resources) -> EngineLeg:

@@ -92,7 +92,7 @@ class InvertedIndex:
 
     @property
     def bytes(self) -> int:
-        """What the lists take."""
+        """The bytes of the lists."""
         return self._chunks.nbytes + self._weights.nbytes + self._starts.nbytes
 
     def score(self, query: SparseVector) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a pinned model is: files of known digests, and the wheels that hold them."""
+"""Pinned models: files of known digests, and the wheels that hold them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where in a wheel the files lie: a folder, of the zip file `archive` if one is given."""
+    """The place of the files in a wheel: a folder, in the zip file `archive` if one is given."""
 
     wheel: Wheel
     folder: str

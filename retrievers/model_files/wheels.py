@@ -157,7 +157,8 @@ def _read(wheel: Path, source: Source, file: PinnedFile) -> bytes:
     return content
 
 
-# Beside the files. Hidden, since it tells of this machine, and no digest of a folder is to hold it.
+# Stored next to the files. Hidden, since it describes this machine: no digest of a folder may
+# include it.
 VERIFIED = ".verified.json"
 
 Stamps = dict[str, list[int]]  # bytes, nanoseconds of the last change and inode of each file

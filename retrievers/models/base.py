@@ -1,4 +1,4 @@
-"""What a model is to the rest of the pipeline."""
+"""The contracts of models in the rest of the pipeline."""
 
 import time
 from abc import ABC, abstractmethod
@@ -33,15 +33,15 @@ class EncodedPart:
 
 
 class Model(ABC):
-    """What identifies a model of whatever kind."""
+    """The base of all models: their identity."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Digest of the weights and of all settings that change what it makes of a passage."""
+        """The digest of the weights and of all settings that change the output for a passage."""
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
+        """Return what identifies the model, as JSON: name, build, digest of its files."""
         return {}
 
 
@@ -55,7 +55,7 @@ class Encoder(Model):
 
     @property
     def texts_per_part(self) -> int:
-        """How many texts are encoded before they are kept."""
+        """The number of texts encoded before they are stored."""
         return TEXTS_PER_PART
 
     @abstractmethod
@@ -88,8 +88,8 @@ class Encoder(Model):
 class CrossEncoder(Model):
     """Scores a query and a passage read together.
 
-    `prices` are as an encoder's, per thing of which `unit` is the name. A `listwise` one reads all
-    texts of a call together: the score of a pair depends on the others, and is no more than a rank.
+    `prices` are as an encoder's, per `unit`. A `listwise` one reads all texts of a call together:
+    the score of a pair depends on the others, and expresses only a rank.
     """
 
     prices: Prices | None = FREE
@@ -109,9 +109,9 @@ class CrossEncoder(Model):
         return Usage()
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts the model does not read to their end beside `query`.
+        """Return the number of texts that the model does not read to their end with `query`.
 
-        That is 0 where it is not known, as of a service.
+        It is 0 if unknown, as for a service.
         """
         return 0
 
@@ -172,7 +172,7 @@ class SparseEncoder(Model):
 
 
 class TokenEncoder(Model):
-    """Turns a text into a vector of unit length for each of its tokens, of which there is one."""
+    """Turns a text into a unit vector for each of its tokens; a text has at least one token."""
 
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:

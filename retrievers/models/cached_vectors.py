@@ -1,4 +1,4 @@
-"""What an encoder makes of texts, as bytes, kept in the cache by the text."""
+"""An encoder's results as bytes, stored in the cache by text."""
 
 import struct
 import time
@@ -22,7 +22,7 @@ E = TypeVar("E", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class CachedValue:
-    """What was made of one text; `fresh` if that was just now."""
+    """The encoded result of one text; `fresh` if it was computed just now."""
 
     value: bytes
     fresh: bool
@@ -97,7 +97,7 @@ class KeptEncoder(ABC, Generic[E]):
         return self._resources.progress.track(items, f"embedding with {self._name}", total)
 
     def _find_blocks(self, texts: Sequence[str], others: Container[str]) -> Iterator[CachedValue]:
-        """As `_find`; what `others` have just made is fresh too."""
+        """Find values as `_find` does; values that `others` have just made are fresh too."""
         keys = self._keys(texts)
         for begin in range(0, len(keys), TEXTS_PER_WRITE):
             part = slice(begin, begin + TEXTS_PER_WRITE)

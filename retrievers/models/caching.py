@@ -82,7 +82,7 @@ class CachingEncoder(Encoder):
 
     @property
     def charged(self) -> bool:
-        """Whether a service is asked that charges, or of which that is not known."""
+        """True if a service is called that charges, or may charge."""
         return self.prices != FREE
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
@@ -148,11 +148,11 @@ class CachingEncoder(Encoder):
         return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
 
     def expect(self, texts: Sequence[str]) -> Usage:
-        """As the encoder behind the cache expects it."""
+        """Return the usage that the encoder behind the cache expects."""
         return self._encoder.expect(texts)
 
     def expect_query(self, text: str) -> Usage:
-        """As the encoder behind the cache expects it."""
+        """Return the usage that the encoder behind the cache expects."""
         return self._encoder.expect_query(text)
 
     def metadata(self) -> Mapping[str, Any]:

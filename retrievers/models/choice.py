@@ -1,4 +1,4 @@
-"""What a config says to choose an encoder or cross-encoder, wherever it runs."""
+"""The settings that choose an encoder or cross-encoder, wherever it runs."""
 
 import math
 from abc import ABC, abstractmethod
@@ -59,7 +59,7 @@ class EncoderChoice(PassageEncoderChoice):
 
     @property
     def name(self) -> str:
-        """What people know the encoder by."""
+        """The encoder's name for people."""
         return type(self).__name__
 
     @abstractmethod

@@ -107,7 +107,7 @@ class OnnxCrossEncoder(CrossEncoder):
         return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts are longer than what is read of them beside `query`."""
+        """Return the number of texts that are too long to be read whole with `query`."""
         if all(len(query) + len(text) < self._recipe.max_tokens // 2 for text in texts):
             return 0  # a token may be less than a character, but is seldom so
         return sum(self._count(query, text) > self._recipe.max_tokens for text in texts)

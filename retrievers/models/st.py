@@ -34,11 +34,11 @@ class StRecipe:
 
     @property
     def kept(self) -> tuple[str | int | None, ...]:
-        """What of it decides a passage's numbers beside the prefix, for digests."""
+        """The fields that decide a passage's vector, apart from the prefix, for digests."""
         return (self.max_tokens, self.dtype) if self.dtype else (self.max_tokens,)
 
     def metadata(self) -> dict[str, Any]:
-        """What it says of how texts are read."""
+        """Return the facts on how texts are read."""
         return {"max_tokens": self.max_tokens} | ({"dtype": self.dtype} if self.dtype else {})
 
 
@@ -58,7 +58,7 @@ class StEncoder(Encoder):
 
     @property
     def texts_per_part(self) -> int:
-        """How many texts are encoded before they are kept."""
+        """The number of texts encoded before they are stored."""
         return TEXTS_PER_PART_ON_GPU if self._model.on_gpu else TEXTS_PER_PART
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
@@ -109,7 +109,7 @@ class StCrossEncoder(CrossEncoder):
         return [float(score) for score in scores]
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts are longer than what is read of them beside `query`."""
+        """Return the number of texts that are too long to be read whole with `query`."""
         limit = self._recipe.max_tokens
         if limit is None or all(len(query) + len(text) < limit // 2 for text in texts):
             return 0
@@ -136,13 +136,13 @@ class StModel:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it computes elsewhere than on the CPU; it is loaded to find out."""
+        """True if the model runs on another device than the CPU; it is loaded to find out."""
         with self._lock:
             self._loaded = self._loaded or self._load()
             return bool(self._loaded.device.type != "cpu")
 
     def count_pairs(self, query: str, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of the query beside each text, special ones included."""
+        """Return the number of tokens of the query with each text, including special tokens."""
         with self._lock:
             self._loaded = self._loaded or self._load()
             read = self._loaded.tokenizer([query] * len(texts), list(texts), truncation=False)

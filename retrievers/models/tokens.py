@@ -33,7 +33,7 @@ class Tokenizer:
 
     @cached_property
     def splits_at_blanks(self) -> bool:
-        """Whether words are parted at blanks before all else, as BERT's tokenizer does."""
+        """True if texts are first split at blanks, as BERT's tokenizer does."""
         from tokenizers.normalizers import BertNormalizer
         from tokenizers.pre_tokenizers import BertPreTokenizer
 

@@ -1,4 +1,4 @@
-"""The vectors of texts in the cache: by which key each is kept, and how it is read."""
+"""The vectors of texts in the cache: their keys, and their reading."""
 
 from array import array
 from collections.abc import Sequence, Set
@@ -47,7 +47,7 @@ class VectorCache:
 
     @property
     def identity(self) -> str:
-        """The digest of all that decides a vector beside its texts."""
+        """The digest of everything apart from its text that decides a vector."""
         identity = self._encoder.identity
         return digest(identity, self._source) if self._source else identity
 
@@ -59,7 +59,7 @@ class VectorCache:
         return Lookup(texts, keys, known, list(missing), list(missing.values()))
 
     def stack(self, lookup: Lookup) -> Vectors:
-        """Return one row a text, all of which are known. Raises AssayError where one is wrong."""
+        """Return one row per text, all of them known. Raises AssayError if one is wrong."""
         rows = [lookup.known[key] for key in lookup.keys]
         self.check_sizes({len(row) // 4 for row in rows})
         # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning

@@ -112,7 +112,7 @@ def keyword_finds_shared_terms(make: Make) -> None:
 
 
 def hybrid_is_fused_from_its_lists(make: Make) -> None:
-    """What `hybrid` returns is in one of the lists; where search is exact, as `formula` says."""
+    """Texts from `hybrid` are in one of the lists; if search is exact, fused as `formula` says."""
     with closing(make()) as engine:
         if "hybrid" not in engine.searches:
             return

@@ -1,4 +1,4 @@
-"""What engines find that pass over some of the texts as they search."""
+"""Rules for engines that skip forbidden texts during a search."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -1,11 +1,11 @@
-"""What an engine's own fusion returned, and what its stated formula makes of its two lists."""
+"""The list that an engine's fusion returned, and the one its stated formula gives."""
 
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.parity.ties import settle_ties
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
-DEEPER = 4  # times as deep as the engine is told to look
+DEEPER = 4  # factor by which this looks deeper than the engine's settings
 DEEPEST = 1000
 
 

@@ -36,7 +36,7 @@ _COLLECTION = re.compile(PREFIX + "[0-9a-f]{16}_[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class CollectionPlan:
-    """What is to be in a collection of a server.
+    """The content planned for a collection of a server.
 
     `name` is that of its index, `key` the digest of its content, `identity` that of the encoder;
     `dimensions` is 0 where there are no vectors.
@@ -327,7 +327,7 @@ def batch(
 
 
 def send(parts: Iterable[T], put: Callable[[T], object], in_flight: int) -> None:
-    """Put all parts, so many of them at once; once one fails, no further one is begun."""
+    """Put all parts, up to `in_flight` at a time; once one fails, start no further one."""
     sent: deque[Future[object]] = deque()
     with ThreadPoolExecutor(in_flight) as pool:
         for part in parts:

@@ -66,7 +66,7 @@ class EmbeddedServer:
 
     @property
     def exists(self) -> bool:
-        """Whether the server was ever started, and so may hold something."""
+        """True if the server was ever started, and so may hold data."""
         return self._data.exists()
 
     def find_socket(self) -> Path:

@@ -37,7 +37,7 @@ class ServerSettings(AdapterSettings):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
+        """The features that these settings need and not every server has."""
         return ()
 
     @property
@@ -88,7 +88,7 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         return super().lists(text, vector)
 
     def restrict(self, allowed: Positions) -> Engine | None:
-        """As any engine, where the server and its index can."""
+        """Restrict as any engine does, if the server and its index can."""
         filters = self._exact or self._settings.store.filters_graph or not self._dimensions
         able = self._opened is None or self._opened.store.can_restrict()
         return super().restrict(allowed) if filters and able else None

@@ -1,4 +1,4 @@
-"""Servers on Lucene: BM25, how an index is made and filled, how terms are asked for, reasons."""
+"""Servers on Lucene: BM25, the creation and filling of an index, queries, error reasons."""
 
 import json
 import logging
@@ -79,7 +79,7 @@ class LuceneStore(Store):
 
     @abstractmethod
     def send(self, method: str, seconds: float, **arguments: Any) -> Any:
-        """Return what the client's `method` gives within so many seconds."""
+        """Return the result of the client's `method`, with a time limit of `seconds`."""
 
     @abstractmethod
     def describe_vectors(self, dimensions: int) -> tuple[dict[str, Any], dict[str, Any]]:

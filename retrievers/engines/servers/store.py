@@ -30,10 +30,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a client's error says: the server `answered` with a `status`, came too `late`, was
-    `lost`, or what came was `garbled`. The status is one of HTTP, 0 where none fits.
+    """The meaning of a client's error.
 
-    `wait` is for how many seconds it asks to be left alone.
+    `kind` is `answered` if the server replied with a `status`, `late` if the reply timed out,
+    `lost` if the server was unreachable, or `garbled` if the reply was invalid. `status` is an
+    HTTP status, 0 if none fits. `wait` is the seconds that the server asks to wait.
     """
 
     kind: Literal["answered", "late", "lost", "garbled"]
@@ -43,7 +44,7 @@ class Fault:
 
     @property
     def passing(self) -> bool:
-        """Whether the same call may succeed a little later."""
+        """True if the same call may succeed a little later."""
         return self.kind in ("late", "lost") or self.status in PASSING
 
 
@@ -178,9 +179,9 @@ class Store(ABC):
 
     @abstractmethod
     def create(self, name: str, texts: int, dimensions: int, note: str) -> None:
-        """Make an empty collection for so many texts, which bears the note.
+        """Create an empty collection for `texts` texts, with the note.
 
-        It may be there already: a try before this one made it whose answer was lost.
+        If it exists, an earlier attempt whose reply was lost created it.
         """
 
     def is_made(self, name: str) -> bool:
@@ -215,7 +216,7 @@ class Store(ABC):
         """Return the notes by the names of the collections, whoever made those."""
 
     def find_sizes(self) -> dict[str, int]:
-        """Return the bytes of collections by their names, where the server tells."""
+        """Return the bytes of collections by name; empty if the server does not report them."""
         return {}
 
     @abstractmethod

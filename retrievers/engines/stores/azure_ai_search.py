@@ -27,7 +27,7 @@ _OPERATORS = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 
 
 class UnstoredError(Exception):
-    """Of the documents of one request some were not stored."""
+    """Some documents of a request were not stored."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -79,7 +79,7 @@ class AzureSearchStore(Store):
         self._indexes = SearchIndexClient(**self._options)
 
     def read_version(self) -> str:
-        """Return that of the interface asked, for the service tells none of its own."""
+        """Return the version of the API used, since the service reports none of its own."""
         return "2026-04-01"
 
     def open_index(self, name: str) -> Any:
@@ -138,13 +138,13 @@ class AzureSearchStore(Store):
         documents = [{KEY: str(row.position), TEXT: row.text, VECTOR: row.vector} for row in rows]
         told = self.open_index(name).upload_documents(documents)
         if failed := [one for one in told if not one.succeeded]:
-            # What does not pass by itself is told first.
+            # Errors that do not pass by themselves are reported first.
             worst = min(failed, key=lambda one: one.status_code in PASSING)
             reason = f"{len(failed)} texts are not stored: {worst.error_message}"
             raise UnstoredError(worst.status_code, reason)
 
     def count(self, name: str) -> int:
-        """Return how many documents the index tells, which lags behind."""
+        """Return the number of documents that the index reports, which lags behind."""
         return int(self.open_index(name).get_document_count())
 
     def mark(self, name: str, note: str) -> None:
@@ -164,7 +164,7 @@ class AzureSearchStore(Store):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the texts of greatest cosine, of which Azure's score is 1 / (2 - cosine)."""
+        """Return the texts of greatest cosine; Azure's score is 1 / (2 - cosine)."""
         found = self._search(name, limit, vector_queries=[self._near(vector, limit)])
         return [(position, 2.0 - 1.0 / score) for position, score in found]
 

@@ -107,7 +107,7 @@ class FaissSettings(AdapterSettings):
         return [self.index.model_dump(exclude=SEARCHING), bool(self.index.refine_factor)]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search of so many texts compares with every vector."""
+        """Return True if dense search in `texts` texts compares the query with every vector."""
         index = self.index
         return index.type == "flat" or (index.type == "ivf-pq" and not can_train(texts, index))
 
@@ -139,7 +139,8 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         scores, positions = rows[0][0], rows[1][0]
         if positions[-1] < 0:  # -1 fills what was not found
             scores, positions = scores[positions >= 0], positions[positions >= 0]
-        # The best come first. A search takes so little that sorting all of it would show beside it.
+        # The best come first. A search is so fast that sorting everything would take a visible
+        # share of its time.
         texts: list[int] = positions.tolist()
         begin = end = 0  # of those of one score
         for i in np.flatnonzero(scores[1:] == scores[:-1]).tolist():

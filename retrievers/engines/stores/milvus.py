@@ -287,7 +287,7 @@ class MilvusBm25Settings(Settings):
 
     @property
     def analyzer(self) -> dict[str, object]:
-        """The analyzer as Milvus is told of it."""
+        """The analyzer in the form that Milvus takes."""
         filters: list[object] = ["lowercase"]
         if self.stop_words:
             filters.append({"type": "stop", "stop_words": self.stop_words})

@@ -176,7 +176,7 @@ class MongoStore(Store):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the texts of greatest cosine, of which MongoDB's score is (1 + cosine) / 2."""
+        """Return the texts of greatest cosine; MongoDB's score is (1 + cosine) / 2."""
         found = self._search(name, [self._near(vector, limit)], "vectorSearchScore")
         return [(position, 2 * score - 1) for position, score in found]
 

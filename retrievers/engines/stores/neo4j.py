@@ -278,7 +278,7 @@ class Neo4jSettings(ServerSettings):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What every search by vectors needs."""
+        """The feature that every vector search needs."""
         return (COSINE,)
 
     @property

@@ -313,12 +313,12 @@ class OpenSearchSettings(LuceneSettings):
 
     @property
     def searches(self) -> tuple[Search, ...]:
-        """What the engine can be asked for with these settings."""
+        """The searches that the engine offers with these settings."""
         return ("keyword",) if self.knn.method == "none" else super().searches
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
+        """The features that these settings need and not every server has."""
         if self.knn.method == "none":
             return [WORDS]
         faiss = (self.knn.method, self.knn.engine) == ("hnsw", "faiss")

@@ -27,8 +27,8 @@ TAG = "assay-"
 class PineconeStore(Store):
     """A serverless index of one document a text: its position as id, and its vector.
 
-    PINECONE_URL names the control plane, which tells the host of each index. Notes are cut into
-    tags. What one request may hold:
+    PINECONE_URL names the control plane, which returns the host of each index. Notes are split into
+    tags. The limits of one request:
     docs.pinecone.io/reference/api/database-limits/operation-limits
     """
 
@@ -63,7 +63,7 @@ class PineconeStore(Store):
         self._lock = Lock()
 
     def read_version(self) -> str:
-        """Return that of the interface asked, for the service tells none of its own."""
+        """Return the version of the API used, since the service reports none of its own."""
         return "2026-07"
 
     def open_index(self, name: str) -> "Index":
@@ -107,7 +107,7 @@ class PineconeStore(Store):
         self.open_index(name).documents.upsert(namespace=NAMESPACE, documents=documents)
 
     def count(self, name: str) -> int:
-        """Return how many documents the index tells, which lags behind."""
+        """Return the number of documents that the index reports, which lags behind."""
         return int(self.open_index(name).describe_index_stats().total_vector_count)
 
     def mark(self, name: str, note: str) -> None:

@@ -39,7 +39,7 @@ ALLOWED = (
 )
 OLDEST_VECTOR = (0, 8)
 EXACTLY = "%.9g"
-INLINE = 1536  # dimensions that are kept in the row: a page of 8 KB holds one such at least
+INLINE = 1536  # most dimensions kept in the row: a page of 8 KB holds at least one such vector
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
     "gin_fuzzy_search_limit": "0",

@@ -136,7 +136,7 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, OpenIndex]):
         self._embedder = make_embedder(settings.bm25)
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        """Write the shard, and beside it the mean length of a text in the engine's terms."""
+        """Write the shard, and next to it the mean length of a text in the engine's terms."""
         average = measure_terms(texts, self._settings.bm25)
         positions, threads = self._track(len(texts)), self._resources.threads
         _build_shard(folder / SHARD, positions, texts, vectors, self._settings, average, threads)
@@ -252,7 +252,7 @@ def make_embedder(
 
 
 def measure_terms(texts: Sequence[str], settings: QdrantBm25Settings) -> float:
-    """Return the mean number of terms of a text, of which there must be one."""
+    """Return the mean number of terms of the texts; there must be at least one text."""
     counter = make_embedder(settings.model_copy(update={"k1": COUNTING_K, "b": 0.0}))
     return sum(sum(counter.embed_document(text).values) for text in texts) / len(texts)
 

@@ -65,7 +65,7 @@ class RedisStore(Store):
     }
 
     def connect(self) -> None:
-        """Make the client; answers are the arrays of protocol 2, whatever the server has beside."""
+        """Make the client; replies are arrays of protocol 2, whatever else the server speaks."""
         from redis import Redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry

@@ -213,5 +213,5 @@ def _open_cursor(make: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _brace(value: str) -> str:
-    """Return a value of a connection string, no character of which ends it."""
+    """Return a value of a connection string, escaped so that none of its characters ends it."""
     return "{" + value.replace("}", "}}") + "}"

@@ -41,7 +41,7 @@ class RpcError(Exception):
 
 
 class WeaviateStore(Store):
-    """A collection of one object a text, with an identifier that tells its position.
+    """A collection of one object per text, whose identifier encodes its position.
 
     The server is asked over REST for collections and gRPC for what is in them. A note is a
     collection's description. Each list has as many candidates as the request's limit, and no fewer
@@ -108,7 +108,7 @@ class WeaviateStore(Store):
         from weaviate.classes import config
 
         settings, make = self.settings, config.Configure
-        # The server may compress vectors unless told otherwise.
+        # The server may compress vectors by default.
         options: dict[str, Any] = {
             "distance_metric": config.VectorDistances.COSINE,
             "quantizer": make.VectorIndex.Quantizer.none(),
@@ -404,11 +404,11 @@ def to_position(identifier: UUID) -> int:
 
 
 def _make_params() -> Any:
-    """Return the class of the client that says how its channel is made, failures told at once.
+    """Return the class of connection parameters whose gRPC channel raises errors at once.
 
-    The client itself makes a call that found the server unavailable again up to six times, with
-    pauses of a minute in all, which would be counted as the server's latency. It does not know how
-    to catch what is raised here.
+    The client itself retries a call that finds the server unavailable up to six times, with pauses
+    of a minute in all, which would count as the server's latency. The client does not catch the
+    error that is raised here.
     """
     import grpc
     from weaviate.connect import ConnectionParams

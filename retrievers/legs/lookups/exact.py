@@ -178,10 +178,11 @@ class ExactLeg(Leg):
         return self.follow(query, depth, {})
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; chunks with as many quoted phrases stand in the order of the legs before.
+        """Search as `search` does; order chunks with equally many quoted phrases as earlier legs.
 
-        What those did not find comes after, where the phrase begins earliest first. So do the
-        chunks below a division, unless the query is its name alone: then they are as in the text.
+        Chunks that the earlier legs did not find come after, those first in which the phrase begins
+        earliest. The chunks below a division are ordered alike, unless the query is its name alone:
+        then they are in the order of the text.
         """
         watch = Stopwatch()
         places = self._sections.find(query)

@@ -1,4 +1,4 @@
-"""Which chunks hold the sections and numbered paragraphs that a query names."""
+"""The chunks that hold the sections and numbered paragraphs named in a query."""
 
 import re
 import unicodedata
@@ -21,13 +21,14 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 
 @dataclass(frozen=True, slots=True)
 class SectionMatch:
-    """The place `id` that a mention names, or the nearest above it: positions of its chunks.
+    """The positions of the chunks of the place `id` that a mention names, or the nearest above it.
 
-    It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
-    below a division such as Title II. Both in the order of documents' ids, then of the text.
-    `nearest` says that what was named itself is unknown. `doubtful` are the places in other
-    documents that have the id too, or in all where the query does not tell which it means: groups,
-    the likeliest first.
+    - `first`: the chunks in each of which the place begins.
+    - `rest`: the other chunks of its section, or of all sections below a division such as Title II.
+      Both are in the order of documents' ids, then of the text.
+    - `nearest`: True if the named place itself is unknown.
+    - `doubtful`: the places with this id in other documents, or in all documents if the query does
+      not say which one it means; in groups, the likeliest first.
     """
 
     mention: Mention
@@ -39,7 +40,7 @@ class SectionMatch:
 
     @property
     def divides(self) -> bool:
-        """Whether sections stand below it."""
+        """True if the place is a division, with sections below it."""
         return self.id.partition("_")[0] in NAMES
 
 
@@ -114,7 +115,10 @@ class SectionIndex:
                 self._titles[number].add(_first_word(split_title(title)))
 
     def _readings(self, mention: Mention) -> Sequence[Mention]:
-        """Return what is here of the first reading of which all is here but what lies between."""
+        """Return the known mentions of the first reading whose mentions are all known.
+
+        Mentions that only lie `between` two others need not be known.
+        """
         if mention.form == "bare" and not self._is_meant(mention):
             return ()
         for reading in mention.readings():
@@ -237,7 +241,7 @@ def _overlap(one: Chunk, other: Chunk) -> bool:
 
 
 def _read_text(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
-    """Return the section of a chunk and all that begins in it, as far as its own text tells."""
+    """Return the section of a chunk and the ids that begin in it, as far as its own text shows."""
     headings = [chunk.title, *_HEADING.findall(chunk.text)]
     if not any(map(_number, headings)):
         return "", ()

@@ -74,9 +74,10 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         return {}
 
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
-        """Return a row a text, and the tokens counted, None where the service does not tell.
+        """Return one row per text, and the tokens counted; None if the service reports none.
 
-        Raises ValueError where the answer is none to so many texts, or whatever a broken one does.
+        Raises ValueError if the reply is not one to `wanted` texts; a malformed reply may raise
+        any error.
         """
         rows = order(reply["data"], wanted, "vectors")
         return [row["embedding"] for row in rows], find_billed(reply, self.billed)
@@ -146,7 +147,7 @@ class ServedEncoder(Encoder):
         return Usage(_estimate(self._prepare(text, self._settings.query_prefix)))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Where the service is, what it is asked, and its price."""
+        """Return the service's address, the settings of its requests, and its price."""
         given = self._settings
         listed = given.listed
         return {
@@ -220,7 +221,7 @@ class ServedEncoder(Encoder):
         return text[: int(len(text) * SHORTER)]
 
     def _check(self, rows: Vectors) -> Vectors:
-        """Return `rows` at unit length. Raises AssayError for what is no such vector."""
+        """Return `rows` at unit length. Raises AssayError for invalid vectors."""
         where = self._settings.name
         if rows.ndim != 2 or not rows.shape[1]:
             raise AssayError(f"{where}: gives no vectors of numbers (shape {rows.shape})")

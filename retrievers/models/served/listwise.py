@@ -94,7 +94,7 @@ class ListwiseReranker(CrossEncoder):
         return digest("listwise", REVISION, self._model.model.identity, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a score a text that tells its rank alone: from near 1 for the first to near 0."""
+        """Return one score per text, which expresses its rank only, from near 1 to near 0."""
         order = list(range(len(texts)))
         for begin, end in self._settings.list_windows(len(texts)):
             window = order[begin:end]

@@ -1,4 +1,4 @@
-"""What services are sent and answer, whichever of them: texts, rows in order, errors."""
+"""Parts of requests and replies common to all services: texts, rows in order, errors."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names by which people call a served model where a model on this machine is expected."""
+"""Names of served models that people give where a local model is expected."""
 
 from pathlib import Path
 

@@ -18,9 +18,9 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other scores
-SEARCH = 100  # texts of which a provider that bills searches makes one
-SEARCH_TOKENS = 500  # of a text with the query; what is longer counts as several texts
-LEAST_ROOM = 100  # of those, that are taken to be left to the text by any query
+SEARCH = 100  # most texts in one search, for a provider that bills searches
+SEARCH_TOKENS = 500  # most tokens of a text with the query; a longer one counts as several texts
+LEAST_ROOM = 100  # tokens of those assumed to be left for the text whatever the query
 
 
 class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
@@ -83,7 +83,7 @@ class ServedCrossEncoder(CrossEncoder):
         return Usage(size // USUAL_BYTES_PER_TOKEN + len(texts))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Where the service is, and its price."""
+        """Return the service's address and its price."""
         given = self._settings
         return {
             "model": given.model,
