@@ -21,7 +21,7 @@ STRATEGIES: dict[str, Strategy] = {
     "azure-cosmos-mongo": "refused",
 }
 """By provider: `native` fuses dense and keyword search itself; with `fallback` a keyword index of
-its own (BM25 here, or `opensearch`) is searched as well and this project fuses the two."""
+its own (BM25 here, or `opensearch`) is searched beside it and this project fuses the two."""
 
 
 # The engine of a provider that has another name here.

@@ -1,4 +1,4 @@
-"""What of a corpus a filter allows to be found, and to be known."""
+"""The part of a corpus that a filter allows to be found, and to be known."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ MOST = 256  # filters whose documents are remembered
 class Allowed:
     """The documents that meet a filter, and the positions of their chunks.
 
-    `key` tells the filter from all others.
+    `key` identifies the filter.
     """
 
     key: str
@@ -29,19 +29,19 @@ class Allowed:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many there are of both."""
+        """The number of documents, and of chunks as `allowed`."""
         return {"documents": len(self.documents), "allowed": len(self.positions)}
 
 
 class Permissions:
-    """What filters allow of one corpus. A filter is held against the documents once."""
+    """The documents and chunks of one corpus that filters allow; each filter is applied once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._found: dict[str, Allowed] = {}
 
     def find(self, wanted: MetadataFilter) -> Allowed:
-        """Return what `wanted` allows."""
+        """Return the documents and chunks that `wanted` allows."""
         key = repr(wanted)
         if key not in self._found:
             if len(self._found) >= MOST:

@@ -51,7 +51,7 @@ class PipelineSettings(PipelineShape):
 
 
 class Parts:
-    """Where a pipeline gets what takes long to make: here it is made for this pipeline alone."""
+    """Builds a pipeline's parts that take long to make, here for this pipeline alone."""
 
     def prepare(
         self, documents: Sequence[Document], settings: DocumentSettings, resources: Resources
@@ -108,7 +108,7 @@ class Pipeline(Retriever):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether a leg's index may give other lists when it is built again."""
+        """True if a leg's index may give other lists when it is rebuilt."""
         return self._legs.nondeterministic
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
@@ -163,7 +163,7 @@ class Pipeline(Retriever):
         return ranking, False
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """As `search`; without stages, which go by more, of each hit the chunk and score alone."""
+        """Search as `search` does; without stages, hits have only their chunk and score."""
         if self._stages or self._answers or telemetry.tracer:
             return self.search(query, k)
         trace: list[StageTrace] = []
@@ -275,7 +275,7 @@ class Pipeline(Retriever):
 
     @property
     def asks_server(self) -> bool:
-        """Whether one of its parts does."""
+        """True if one of the pipeline's parts asks a server."""
         return self._settings.uses_server()
 
     def list_foreign(self) -> Collection[str]:
@@ -303,13 +303,13 @@ class Pipeline(Retriever):
 
     @cached_property
     def _window(self) -> int | None:
-        """How many tokens of a text the encoders read at least; None where none tells."""
+        """The number of tokens that every encoder reads of a text; None if none states it."""
         legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
         return find_window(list_encoders([*legs, *self._settings.stages], self._resources))
 
     @cached_property
     def _query_window(self) -> int | None:
-        """As `_window`, of a query: no leg reads that in parts."""
+        """The same as `_window` for a query, which no leg reads in parts."""
         parts = [*self._settings.active.values(), *self._settings.stages]
         return find_window(list_encoders(parts, self._resources))
 

@@ -194,7 +194,7 @@ class SharedLeg(Leg):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether the leg is; known after `index`."""
+        """True if the leg is nondeterministic; known after `index`."""
         return self._indexed is not None and self._indexed.leg.nondeterministic
 
     def metadata(self) -> Mapping[str, Any]:
@@ -218,5 +218,5 @@ class SharedLeg(Leg):
 
 
 def name_leg(settings: LegSettings) -> str:
-    """Return what tells legs apart that share no index: all settings but `depth`."""
+    """Return the digest that legs with a common index share: of all settings but `depth`."""
     return digest(settings.model_dump(mode="json", exclude={"depth"}))

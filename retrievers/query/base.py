@@ -1,4 +1,4 @@
-"""What a query step is: a request in, a request out, before any leg searches."""
+"""The contract of query steps: a request in, a request out, before any leg searches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
@@ -50,7 +50,7 @@ class QueryStep(ABC):
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this step beyond its settings. JSON values."""
+        """Return the facts that identify this step beyond its settings, as JSON."""
         return {}
 
 

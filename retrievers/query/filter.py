@@ -73,7 +73,7 @@ class FilterSettings(QueryStepSettings):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What one key demands. `values` are alternatives."""
+    """The condition on one key. `values` are alternatives."""
 
     key: str
     values: tuple[str, ...]

@@ -33,7 +33,7 @@ class MultiQuerySettings(WritingSettings):
 
     @property
     def wanted(self) -> int:
-        """How many rephrasings are asked for."""
+        """The number of rephrasings requested."""
         return self.queries
 
     @property

@@ -77,7 +77,7 @@ class WordNet:
         return digest([digest_file(self.folder / f"data.{part}") for part in ENDINGS])
 
     def find_synonyms(self, word: str, senses: int) -> list[str]:
-        """Return the other words of the first so many senses of `word`, in the database's order.
+        """Return the other words of the first `senses` senses of `word`, in the database's order.
 
         Nouns come before verbs, adjectives and adverbs, common senses before rare ones. `word` is
         folded, and may be inflected.

@@ -34,7 +34,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
     @property
     @abstractmethod
     def wanted(self) -> int:
-        """How many texts are asked for."""
+        """The number of texts requested."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Calls that are paid for: within a budget, tried again, at most so many at a time."""
+"""Paid calls: within a budget, retried, and with a limit on those at a time."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class PaceSettings(Settings):
 
 
 class Metered(Protocol):
-    """What a call brings: it says what the provider counted."""
+    """The result of a call, with the usage that the provider counted."""
 
     @property
     def usage(self) -> Usage: ...  # noqa: D102
@@ -73,7 +73,7 @@ class Calls:
 
     @property
     def stopped(self) -> str:
-        """Why no further call is made; empty as long as calls are."""
+        """The reason why no further call is made; empty as long as calls are made."""
         return str(self._stopped or "")
 
     def stop(self, reason: str) -> None:
@@ -85,12 +85,12 @@ class Calls:
     def make(
         self, most_prompt: int, most_output: int, attempt: Callable[[], M], keep: Callable[[M], T]
     ) -> T:
-        """Return what `keep` makes of the first attempt that succeeds.
+        """Return the result of `keep` on the first attempt that succeeds.
 
-        A call counts as at most so many tokens before it is sent. `attempt` raises
-        UnansweredError where it may succeed when it is made again, TooLongError where the call is
-        longer than the model can read, and AssayError where nothing more can succeed. Those two
-        are raised here too. All the time but that of the successful attempt is counted as wait.
+        Before it is sent, a call counts as `most_prompt` and `most_output` tokens. `attempt` raises
+        UnansweredError if a retry may succeed, TooLongError if the call is longer than the model
+        can read, and AssayError if no further call can succeed. The latter two are raised here too.
+        All the time but that of the successful attempt is counted as wait.
         """
 
         def send() -> T:

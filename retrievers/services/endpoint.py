@@ -1,6 +1,6 @@
-"""An API's address and key, and what its SDK's errors mean for the next call.
+"""An API's address and key, and the meaning of its SDK's errors for the next call.
 
-The official SDKs of Anthropic and OpenAI share one family of errors, told apart by their
+The official SDKs of Anthropic and OpenAI share one family of errors, distinguished by their
 attributes here, so that neither SDK need be installed to read the other's.
 """
 

@@ -29,7 +29,7 @@ LONGEST_WAIT = 60.0
 
 @dataclass(slots=True)
 class RetryCost:
-    """What retries cost: their number, and the milliseconds of failed tries and of pauses."""
+    """The cost of retries: their number, and the milliseconds of failed tries and of pauses."""
 
     retries: int = 0
     milliseconds: float = 0.0
@@ -63,7 +63,7 @@ def count_retries() -> Iterator[RetryCost]:
 
 
 def count_wait(retries: int, seconds: float) -> None:
-    """Count so many retries, and the time that went by apart from the work, in this context."""
+    """Add `retries` and the `seconds` lost on them to the cost counted in this context."""
     if cost := _cost.get():
         cost.retries += retries
         cost.milliseconds += seconds * 1e3

@@ -1,4 +1,4 @@
-"""What is wrong with settings: a line for each key, with what was given and what is allowed."""
+"""Error messages for settings: a line for each key, with the given and the allowed values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -110,7 +110,7 @@ def validate(kind: type[M], values: Any, source: str) -> M:
 
 
 def explain_error(error: ValidationError) -> str:
-    """Return the first line on values that were no mapping yet, such as JSON."""
+    """Return the first error line for values that are not a mapping yet, such as JSON text."""
     return explain_errors(error)[0]
 
 

@@ -32,7 +32,7 @@ def parse_mapping(text: str, source: str) -> dict[str, Any]:
 def read_text(path: Path, *, config: bool = False) -> str:
     """Return the text of a YAML file, in UTF-8. Raises AssayError naming the file and the line.
 
-    Where there is no such file, and it would be a `config`, those beside it are listed.
+    If the file does not exist and should be a `config`, the error lists the configs in its folder.
     """
     try:
         with open_bounded(parse_path(path, "file"), SETTINGS) as file:

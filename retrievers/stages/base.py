@@ -1,4 +1,4 @@
-"""What a stage is: hits in, hits out."""
+"""The contract of stages: hits in, hits out."""
 
 import math
 from abc import ABC, abstractmethod
@@ -41,8 +41,8 @@ class StageResult:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-# Gives, for each of several positions, those right before and after it in its document; None where
-# no store keeps such links.
+# Returns, for each of several positions, those right before and after it in its document; None if
+# no store keeps these links.
 Beside = Callable[[Sequence[int]], list[list[int]] | None]
 
 
@@ -67,7 +67,7 @@ class Stage(ABC):
         """
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`, for a stage that has use for the words an `expand` step added to `query`."""
+        """Apply the stage as `apply` does, with the words an `expand` step added to `query`."""
         return self.apply(query, hits)
 
     def restrict(self, documents: Set[str]) -> "Stage":
@@ -83,16 +83,17 @@ class Stage(ABC):
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this stage beyond its settings. JSON values."""
+        """Return the facts that identify this stage beyond its settings, as JSON."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The key by which a stage compares scores with a number, and the way out besides a scale.
+    """The key whose number a stage compares scores with.
 
-    With `beyond_ranks` it looks at what fused ranks do not tell, which that says in words. With
-    `leg` it compares the scores that this leg gave.
+    - `way_out`: a remedy other than a scale, in words.
+    - `beyond_ranks`: in words, information it needs that fused ranks lack, if any.
+    - `leg`: the leg whose scores it compares, if not the fused ones.
     """
 
     key: str
@@ -111,12 +112,12 @@ class StageSettings(Settings, ABC):
 
     @property
     def scale(self) -> Scale:
-        """What it makes of the scale of scores; set once for the class where that is enough."""
+        """The effect on the scale of scores; set once per class if that is enough."""
         return "as given"
 
     @property
     def comparison(self) -> Comparison | None:
-        """How it compares scores, which must then be on a scale; None where it does not."""
+        """The stage's comparison of scores, which must be on a scale; None if it compares none."""
         return None
 
     @abstractmethod

@@ -55,7 +55,7 @@ class Definitions(Stage):
         return StageResult([*given, *hits[self._depth :]], note, counts)
 
     def restrict(self, documents: Set[str]) -> Stage:
-        """The same stage, that tells what these documents define."""
+        """Return the stage with only the definitions of these documents."""
         other = copy.copy(self)
         other._glossary = self._glossary.restrict(documents)
         return other

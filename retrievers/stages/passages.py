@@ -1,4 +1,4 @@
-"""Stages that put other passages of its document in a hit's place or beside it."""
+"""Stages that replace a hit by other passages of its document, or add them to it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -128,7 +128,7 @@ class NeighboursSettings(StageSettings):
 
     @property
     def comparison(self) -> Comparison | None:
-        """How far apart the best two are, where that decides."""
+        """The comparison of the best two scores, if it decides; else None."""
         if self.score_delta is None:
             return None
         told = "how near two scores were, and puts the best two of every query close together"
@@ -159,7 +159,7 @@ class Neighbours(Stage):
         self._corpus = corpus
 
     def link(self, beside: Beside) -> None:
-        """Take the links that a leg's store keeps, which go before what the corpus tells."""
+        """Take the links that a leg's store keeps, which take precedence over the corpus."""
         self._ask_store = beside
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:

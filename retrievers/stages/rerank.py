@@ -127,7 +127,7 @@ class Rerank(Stage):
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits{kept}", counts)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`; the model reads the query with the words that `expand` has added."""
+        """Rerank as `apply` does; the model reads the query with the words of `expansion`."""
         return self.apply(" ".join([query, *expansion]), hits)
 
     def without_query_cache(self) -> Stage:

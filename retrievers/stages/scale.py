@@ -1,4 +1,4 @@
-"""Which stages compare scores with numbers, and whether a pipeline gives them such scores."""
+"""The stages that compare scores with numbers, and the check that their scores are on a scale."""
 
 from collections.abc import Mapping, Sequence
 

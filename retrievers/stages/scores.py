@@ -178,8 +178,8 @@ class Calibrate(Stage):
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits` with new scores, which strictly descend and stay within 0 and 1.
 
-        Boosts and factors lift scores above `top`; those that the function no longer tells apart
-        each lie the least step there is below the one before.
+        Boosts and factors lift scores above `top`; scores that the function no longer distinguishes
+        are each lowered by the smallest step below the one before.
         """
         counts = {"in": len(hits), "out": len(hits)}
         if not hits:
@@ -283,7 +283,7 @@ class LegThreshold(Stage):
         return self.follow(query, (), hits)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`; words that are nowhere may be completed by those of `expansion`."""
+        """Drop hits as `apply` does; words that no chunk has may be completed by `expansion`."""
         scores = [hit.legs[self._leg].score for hit in hits if self._leg in hit.legs]
         best = max(scores, default=None)
         enough = best is not None and best >= self._minimum
@@ -299,9 +299,9 @@ class LegThreshold(Stage):
 
 
 class RareWords:
-    """Which hits hold every word of a query that stands in at most a `share` of the chunks.
+    """Selects the hits that hold every query word found in at most a `share` of the chunks.
 
-    Words are the terms of the analyzer that keyword legs have unless another is set.
+    Words are the terms of the analyzer that keyword legs use by default.
     """
 
     def __init__(self, share: float, resources: Resources) -> None:

@@ -45,7 +45,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one kind of entry takes: number of entries and bytes on disk."""
+    """The size of one kind of entry: number of entries and bytes on disk."""
 
     kind: str
     entries: int

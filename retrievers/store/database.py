@@ -38,7 +38,7 @@ class Database:
         self.path = path
 
     def remove(self) -> None:
-        """Remove the file, and those beside it that are its own."""
+        """Remove the file, and the files next to it that belong to it."""
         self._ready.discard(self.path)
         with writing(self.path.parent):
             for path in self.path.parent.glob(f"{self.path.name}{BROKEN}*"):
@@ -114,9 +114,9 @@ class Database:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database so that nothing is written, beside it neither.
+    """Open a database so that nothing is written, not even next to it.
 
-    Where nothing can be written, and no process has left its log, it is read as it is.
+    If the folder is not writable, and no process has left its log, the file is read as it is.
     """
     address = f"{path.absolute().as_uri()}?mode=ro"
     if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
@@ -132,7 +132,7 @@ def _is_broken(error: sqlite3.DatabaseError) -> bool:
 
 
 def _is_still_broken(path: Path) -> bool:
-    """Whether there is a database, and not a whole one: all of it is read for that."""
+    """Return True if there is a database and it is damaged; this reads all of it."""
     if not path.exists():
         return False
     try:

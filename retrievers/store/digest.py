@@ -1,4 +1,4 @@
-"""Digests by which the work of a stage is found again."""
+"""Digests that serve as keys of stored work."""
 
 import hashlib
 import json
@@ -29,12 +29,12 @@ class Texts(LazySequence[str]):
 
     @cached_property
     def digest(self) -> str:
-        """What `digest_texts` returns."""
+        """The digest that `digest_texts` returns."""
         return _digest_each(self)
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """Return what `digest` returns of a list of `texts`, of which one at a time is held."""
+    """Return what `digest` returns for a list of `texts`, holding one text at a time."""
     return texts.digest if isinstance(texts, Texts) else _digest_each(texts)
 
 

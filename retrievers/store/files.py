@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and a disk that refuses is told in one line."""
+"""Writing files: whole or not at all; a failure of the disk is reported in one line."""
 
 import os
 from collections.abc import Iterable, Iterator

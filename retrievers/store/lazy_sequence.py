@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasId(Protocol):
-    """What has an id."""
+    """An object with an id."""
 
     @property
     def id(self) -> str:
@@ -28,9 +28,9 @@ RECENT = 1 << 12  # items that are kept
 
 
 class LazySequence(Sequence[T]):
-    """`size` items, of which `take` makes the one at a place, equal each time.
+    """A sequence of `size` items; `take` makes the item at a place, equal each time.
 
-    Those asked for last are kept: what a search finds is looked at several times.
+    The items used last are kept: the results of a search are read several times.
     """
 
     def __init__(self, size: int, take: Callable[[int], T]) -> None:
@@ -117,7 +117,7 @@ class IdList(Sequence[str]):
 
 
 class ById(Mapping[str, V], Generic[V]):
-    """What `value` says of the place of each item on a shelf, by the item's id."""
+    """A mapping from the id of each item of a lazy sequence to `value` of the item's place."""
 
     def __init__(self, shelf: IdSequence[Any], value: Callable[[int], V]) -> None:
         self.shelf = shelf

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = 1 << 20
-WHOLE = 32 * BLOCK  # a folder of so many bytes or fewer is compared whole
+WHOLE = 32 * BLOCK  # a folder of at most this many bytes is compared whole
 SAMPLED = 1  # blocks of a large file that are compared besides the first and the last
 
 

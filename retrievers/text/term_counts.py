@@ -1,8 +1,8 @@
-"""How often each term stands in each passage: all that BM25 asks of a corpus, whatever k1 and b.
+"""The counts of each term in each passage: all that BM25 needs from a corpus, whatever k1 and b.
 
-Counting takes an analyzer through every text, which is most of the work of a keyword index; it is
-therefore kept apart from the weights that a formula makes of the counts. Passages are counted part
-by part, and the parts merged on disk, so that memory holds one part and the vocabulary.
+Counting runs an analyzer over every text, which is most of the work of a keyword index; it is
+therefore separate from the weights that a formula computes from the counts. Passages are counted
+part by part, and the parts merged on disk, so that memory holds one part and the vocabulary.
 """
 
 import json
@@ -162,9 +162,9 @@ def load_counts(folder: Path) -> TermCounts:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """The counts of a corpus, by which `key` they are kept, and the seconds that counting took.
+    """The counts of a corpus, their `key` in the cache, and the seconds that counting took.
 
-    `doubt` says why the analyzer does not suit the script of the texts; "" where it does.
+    `doubt` is the reason why the analyzer does not suit the script of the texts; "" if it does.
     """
 
     counts: TermCounts
@@ -178,7 +178,7 @@ class CorpusCounts:
 def find_counts(
     texts: Sequence[str], content: str, settings: AnyAnalyzerSettings, resources: Resources
 ) -> CorpusCounts:
-    """Return the counts of `texts`, of which `content` is a digest, or find them in the cache."""
+    """Count `texts`, whose digest is `content`, or find the counts in the cache."""
     key = digest(
         REVISION,
         settings,
