@@ -285,7 +285,7 @@ def check_rules(
 
 
 def require_answers(ask: Callable[[str], object]) -> None:
-    """Raise ConformanceError where a blank or odd query, when it is asked, raises."""
+    """Raise ConformanceError if a blank or odd query, when it is asked, raises."""
     for query in ("", *ODD_QUERIES):
         try:
             ask(query)

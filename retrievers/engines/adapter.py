@@ -87,7 +87,7 @@ class AdapterSettings(StoreSettings):
 
 
 class Adapter(Engine, Generic[S, H]):
-    """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
+    """An engine with its settings; `_opened` is what is asked, None if nothing is indexed.
 
     A subclass says how an index is stored and released, and how it is asked for each search that
     its capabilities name. Equal scores are ordered by position here, unless a subclass does so for

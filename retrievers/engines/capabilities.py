@@ -27,7 +27,7 @@ class Feature:
         return ".".join(map(str, self.since))
 
     def find_lack(self, version: str) -> str:
-        """Return in words why a server of this version lacks it, empty where it does not."""
+        """Return in words why a server of this version lacks it, empty if it does not."""
         parts = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
         if parts >= self.since:
             return ""
@@ -108,7 +108,7 @@ class Capabilities:
         return f"engine {self.extra}: {hint_extra(self.extra)}"
 
     def load(self, *modules: str) -> None:
-        """Import all modules, or those named. Raises AssayError where one is missing."""
+        """Import all modules, or those named. Raises AssayError if one is missing."""
         try:
             for module in modules or self.modules:
                 importlib.import_module(module)
@@ -121,7 +121,7 @@ class Capabilities:
 
 
 def _is_there(module: str) -> bool:
-    """Say whether a module can be found; of one below a package that is not there it cannot."""
+    """Return True if a module can be found; of one below a package that is not there it cannot."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

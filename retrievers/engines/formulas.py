@@ -47,7 +47,7 @@ class Formula(ABC):
 
     @property
     def most(self) -> int | None:
-        """The most that an engine returns of what it fused; None where it returns all."""
+        """The most that an engine returns of what it fused; None if it returns all."""
         return None
 
     def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:

@@ -84,7 +84,7 @@ class Leg(ABC):
     def restrict(self, allowed: Positions) -> "Leg | None":
         """The same leg, on the same index, that finds only the chunks at `allowed`, which rise.
 
-        None where it cannot: then more is asked for, and what may not be found is dropped.
+        None if it cannot: then more is asked for, and what may not be found is dropped.
         """
         return None
 

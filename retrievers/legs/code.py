@@ -164,7 +164,7 @@ class CodeLeg(ScoringLeg):
 
 
 def _hold_code(tokens: Mapping[str, bool]) -> bool:
-    """Say whether one of `tokens` is a name of several parts or no word: parse_json, ->, c++."""
+    """Return True if one of `tokens` is a name of several parts or no word: parse_json, ->, c++."""
     return any(several or not token.isalnum() for token, several in tokens.items())
 
 

@@ -40,7 +40,7 @@ class CompressedVectors:
         quantisation: Quantisation,
         rescore: int | None,
     ) -> None:
-        """Raises AssayError where the vectors have fewer dimensions than are wanted."""
+        """Raises AssayError if the vectors have fewer dimensions than are wanted."""
         width = vectors.shape[1]
         if dimensions is not None and len(vectors) and dimensions > width:
             raise AssayError(f"dimensions: {dimensions}; the encoder gives {width}")

@@ -103,7 +103,7 @@ def indexing_replaces(make: Make) -> None:
 def restricted_legs_find_the_rest_in_order(make: Make) -> None:
     """A leg that leaves out chunks finds none of them.
 
-    One that scores chunk by chunk gives the others as they stand in its whole list.
+    One that scores chunk by chunk gives the others as in its whole list.
     """
     leg = make()
     size = leg.index(make_corpus()).chunks

@@ -148,7 +148,7 @@ def _read(query: str) -> tuple[str, bool]:
 
 
 def _likeness(entry: Entry, context: str) -> float:
-    """Return how well the titles above a definition match `context`; 0 where they do not."""
+    """Return how well the titles above a definition match `context`; 0 if they do not."""
     if not context:
         return 0.0
     if identify(context) in entry.ids:

@@ -140,7 +140,7 @@ class DenseLeg(ScoringLeg):
         )
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The same leg for some of the chunks; None where vectors are kept smaller.
+        """The same leg for some of the chunks; None if vectors are kept smaller.
 
         Which of those are compared exactly depends on all that is found.
         """

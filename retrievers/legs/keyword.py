@@ -226,7 +226,7 @@ class KeywordLeg(ScoringLeg):
     def _index_texts(self, corpus: Corpus) -> tuple[Folder, float, int] | None:
         """Return the index of whole chunks, and the seconds and bytes of what it counts.
 
-        None where no chunk has a term.
+        None if no chunk has a term.
         """
         settings = self._settings
         counted = corpus.count_terms(settings.analyzer, self._resources)

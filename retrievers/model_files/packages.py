@@ -49,7 +49,7 @@ class PinnedModel:
     """A model and how it wants its texts. Of its files the first is that of the weights.
 
     `max_tokens` is what it was trained with, `positions` the most it can read, both with special
-    tokens. `upstream` is the model hub's name of what this is a build of, empty where nobody says.
+    tokens. `upstream` is the model hub's name of what this is a build of, empty if nobody says.
     `heads` are the attention heads of a BERT whose graph is written here, else 0.
     """
 

@@ -165,7 +165,7 @@ Stamps = dict[str, list[int]]  # bytes, nanoseconds of the last change and inode
 
 
 def find_damage(model: PinnedModel, folder: Path) -> str:
-    """Return in a clause which file in `folder` is not the pinned one; "" where all are.
+    """Return in a clause which file in `folder` is not the pinned one; "" if all are.
 
     The bytes of a file are read where it is first seen, or has changed since. That is remembered
     where the folder can be written.

@@ -48,7 +48,7 @@ class Model(ABC):
 class Encoder(Model):
     """Turns texts into vectors of unit length, so that a dot product is their cosine.
 
-    `prices` are what it charges: nothing on this machine; None where that is not known.
+    `prices` are what it charges: nothing on this machine; None if that is not known.
     """
 
     prices: Prices | None = FREE

@@ -58,7 +58,7 @@ class KeptEncoder(ABC, Generic[E]):
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
-        None where some were lost.
+        None if some were lost.
         """
         keys = set(self._keys(texts))
         known = self._resources.cache.get_many(self._seconds_kind, keys)

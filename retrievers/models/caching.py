@@ -105,13 +105,13 @@ class CachingEncoder(Encoder):
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
-        None where some vector comes from a time when this was not kept.
+        None if some vector comes from a time when this was not kept.
         """
         return self._entries.recall(SECONDS_KIND, texts)
 
     def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
         """Return the tokens that a service counted for the distinct `texts`, and their cost in
-        US dollars today, None where no price is known; None where no service is asked.
+        US dollars today, None if no price is known; None if no service is asked.
         """
         if not self.charged or (tokens := self._entries.recall(TOKENS_KIND, texts)) is None:
             return None

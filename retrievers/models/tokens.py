@@ -57,7 +57,7 @@ class Tokenizer:
 
 
 def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
-    """Return the encoding of a text or pair. Raises AssayError where a pattern gives up on it."""
+    """Return the encoding of a text or pair. Raises AssayError if a pattern gives up on it."""
     try:
         return reader.encode(*texts, **options)
     except BaseException as error:  # the library has no exception of its own for a panic
@@ -67,7 +67,7 @@ def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
 
 
 def read_tokenizer(path: Path) -> Any:
-    """Return what reads texts as a file says. Raises AssayError where it is damaged."""
+    """Return what reads texts as a file says. Raises AssayError if it is damaged."""
     from tokenizers import Tokenizer as Reader
 
     try:

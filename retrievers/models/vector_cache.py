@@ -82,7 +82,7 @@ class VectorCache:
     def recall(self, kind: str, texts: Sequence[str]) -> float | None:
         """Return the sum of the numbers kept as `kind` of the distinct `texts`.
 
-        None where some text has none.
+        None if some text has none.
         """
         names, numbers = array("Q"), array("d")
         for begin in range(0, len(texts), PART):

@@ -114,7 +114,7 @@ class _DocumentEmbedder:
         self.seconds[doc_id] = time.perf_counter() - begin
 
     def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:
-        """Return what embedding took, whenever that was; None where that is not known."""
+        """Return what embedding took, whenever that was; None if that is not known."""
         texts = Corpus(chunks).texts
         taken = [encoder.recall_seconds(texts) for encoder in self.encoders]
         known = [seconds for seconds in taken if seconds is not None]
@@ -238,7 +238,7 @@ def _group(
 
 
 def _is_combined(chunk: Chunk, structure: Structure) -> bool:
-    """Say whether a chunk holds text of several sections, bare headings apart."""
+    """Return True if a chunk holds text of several sections, bare headings apart."""
     texts = (
         structure.text[max(section.body, chunk.start) : min(section.end, chunk.end)]
         for section in structure.sections_within(chunk.start, chunk.end)
@@ -247,7 +247,7 @@ def _is_combined(chunk: Chunk, structure: Structure) -> bool:
 
 
 def _is_split(chunk: Chunk, structure: Structure) -> bool:
-    """Say whether a chunk begins or ends within a section."""
+    """Return True if a chunk begins or ends within a section."""
     if chunk.kind == "frontmatter":
         return False
     within = structure.sections_within(chunk.start, chunk.end)

@@ -366,7 +366,7 @@ class Pipeline(Retriever):
 
 
 def _learns(part: QueryStep | Stage, base: type[QueryStep | Stage]) -> bool:
-    """Say whether a part learns of the corpus, and cannot be held to some of the documents."""
+    """Return True if a part learns of the corpus, and cannot be held to some of the documents."""
     return type(part).index is not base.index and type(part).restrict is base.restrict
 
 

@@ -63,7 +63,7 @@ class QueryStepSettings(Settings, ABC):
     ranks_alone: ClassVar[bool] = False
 
     def find_misfit(self, legs: Mapping[str, LegSettings]) -> str:
-        """Say in words why the step is of no use to a pipeline of these `legs`; "" where it is."""
+        """Say in words why the step is of no use to a pipeline of these `legs`; "" if it is."""
         return ""
 
     @abstractmethod

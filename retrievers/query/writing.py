@@ -100,7 +100,7 @@ class WritingStep(QueryStep):
         return self._model.metadata()
 
     def _write(self, query: str) -> list[str]:
-        """Return the texts. Raises AssayError where there are none."""
+        """Return the texts. Raises AssayError if there are none."""
         settings, name = self._settings, self._model.model.name
         sendable = query.encode("utf-8", "replace").decode()
         try:

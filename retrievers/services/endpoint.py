@@ -62,7 +62,7 @@ class Endpoint:
         return urlsplit(self.url).netloc if self.url else self.provider
 
     def find_lack(self, sdk: str) -> str:
-        """Say which extra brings the SDK; empty where that is installed."""
+        """Say which extra brings the SDK; empty if that is installed."""
         return "" if find_spec(sdk) else f"provider {self.provider}: {hint_extra(sdk)}"
 
     def load(self, sdk: str) -> Any:

@@ -80,7 +80,7 @@ class EncoderPool(Protocol):
     """Other processes that encode passages."""
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets them encode texts by an encoder of `settings`; None where this process
+        """Return what lets them encode texts by an encoder of `settings`; None if this process
         does it.
         """
         ...

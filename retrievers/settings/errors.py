@@ -17,7 +17,7 @@ from assay.retrievers.settings.parts import Part, find_part
 
 def resolve_key(kind: Any, values: Mapping[str, Any], key: str) -> Any:
     """Return what a `kind` of `values` holds at `key`, as plain values: a default, or what a value
-    that is short for several keys stands for. None where the type does not tell.
+    that is short for several keys stands for. None if the type does not tell.
     """
     field = getattr(find_member(kind, values), "model_fields", {}).get(key)
     if field is None:

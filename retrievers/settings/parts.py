@@ -61,7 +61,7 @@ class Classes(Mapping[str, type[T]]):
         return len(self._paths)
 
     def hold(self, kind: type[Settings]) -> bool:
-        """Say whether `kind` is one of them, importing none."""
+        """Return True if `kind` is one of them, importing none."""
         path = f"{kind.__module__.removeprefix(f'{self._package}.')}:{kind.__qualname__}"
         return path in self._paths.values()
 

@@ -69,7 +69,7 @@ def _see_path() -> tuple[tuple[str, int], ...]:
 def load_part(group: str, name: str, base: type[T]) -> type[T]:
     """Return the class that an installed package gives the `name` in `group`; it is not called.
 
-    Raises AssayError where there is none, or it is no subclass of `base` that can be made.
+    Raises AssayError if there is none, or it is no subclass of `base` that can be made.
     """
     found = find_parts(group)
     if name not in found:

@@ -80,7 +80,7 @@ def trusts_all() -> bool:
 
 
 def check_values(path: Path, values: Any) -> None:
-    """Raise TrustError where `values`, read from `path`, ask for what needs trust it has not."""
+    """Raise TrustError if `values`, read from `path`, ask for what needs trust it has not."""
     if not is_trusted(path) and (asked := list_asked(values)):
         raise TrustError(path, asked)
 
@@ -99,7 +99,7 @@ def may_name(place: Path, home: Path, file: Path) -> bool:
 
 
 def check_places(places: Iterable[Path], home: Path, file: Path) -> None:
-    """Raise AssayError where `file` may not name one of `places`: see `may_name`."""
+    """Raise AssayError if `file` may not name one of `places`: see `may_name`."""
     if trusts_all():
         return
     allowed = _list_allowed(home, file)
@@ -136,7 +136,7 @@ def _list_below(base: type[Settings]) -> Iterator[type[Settings]]:
 
 
 def find_rule(model: type[Settings], name: str) -> NeedsTrust | NeedsNoTrust | None:
-    """Return the rule that a field is marked with; None where it has none."""
+    """Return the rule that a field is marked with; None if it has none."""
     found = (item for item in model.model_fields[name].metadata if isinstance(item, Rule))
     return next(found, None)
 

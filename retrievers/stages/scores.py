@@ -129,7 +129,7 @@ class Recency(Stage):
 
 
 def find_date(frontmatter: Frontmatter) -> date | None:
-    """Return the day a document was last changed or else made; None where no date can be read."""
+    """Return the day a document was last changed or else made; None if no date can be read."""
     for name in FIELDS:
         try:
             return date.fromisoformat(frontmatter.dates.get(name, "")[:10])
@@ -172,7 +172,7 @@ class Calibrate(Stage):
         self._top = 1.0
 
     def index(self, corpus: Corpus, top: float) -> None:
-        """Learn the highest score; 0 where every leg is boosted, which saturates what is found."""
+        """Learn the highest score; 0 if every leg is boosted, which saturates what is found."""
         self._top = max(top, sys.float_info.min)
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:

@@ -92,7 +92,7 @@ class Cache:
     def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
         """Store `items` in one transaction; a key stored before keeps its value.
 
-        Raises AssayError where the cache cannot be written.
+        Raises AssayError if the cache cannot be written.
         """
         if not items:
             return
@@ -220,7 +220,7 @@ class BatchedWrites:
         self._items.setdefault(kind, {}).update(items)
 
     def store(self) -> None:
-        """Store what is gathered. Raises AssayError where the cache cannot be written."""
+        """Store what is gathered. Raises AssayError if the cache cannot be written."""
         gathered, self._items = self._items, {}
         for kind, items in gathered.items():
             self._cache.put_many(kind, items)
@@ -273,7 +273,7 @@ def _count(database: sqlite3.Connection) -> int:
 def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | None]:
     """Return the seconds that the making of a folder took, and a file of it that is damaged.
 
-    The seconds are None where the folder is not whole. With `whole` all of each file is read.
+    The seconds are None if the folder is not whole. With `whole` all of each file is read.
     """
     try:
         text = (path / META).read_text()

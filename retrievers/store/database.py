@@ -49,7 +49,7 @@ class Database:
     def read(self, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
         """Return what `read` finds; `nothing` where there is no database, or none that is whole.
 
-        Raises AssayError where it cannot be read.
+        Raises AssayError if it cannot be read.
         """
         path = self.path
         if not path.exists():
@@ -68,7 +68,7 @@ class Database:
         return nothing
 
     def write(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let `write` change the database. Raises AssayError where it cannot be written."""
+        """Let `write` change the database. Raises AssayError if it cannot be written."""
         try:
             try:
                 self._write_once(write)

@@ -72,6 +72,6 @@ def _begin(path: Path) -> str:
 
 
 def append(path: Path, text: str) -> None:
-    """Append to a file in UTF-8. Raises AssayError where it cannot be written."""
+    """Append to a file in UTF-8. Raises AssayError if it cannot be written."""
     with writing(path), path.open("ab") as file:
         file.write(text.encode())

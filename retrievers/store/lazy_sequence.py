@@ -58,7 +58,7 @@ class IdSequence(LazySequence[N]):
     """Items that each have an id of their own; of the ids 12 bytes each are kept.
 
     `hashes` has Python's hash of each id, in the order of the items. `digest_content` returns a
-    digest of all that they are made of, "" where that is not known.
+    digest of all that they are made of, "" if that is not known.
     """
 
     def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:
@@ -77,7 +77,7 @@ class IdSequence(LazySequence[N]):
         return self.hashes[order], order.astype(np.int32)
 
     def find(self, id_: str) -> int | None:
-        """Return the place of the item of this id, None where there is none."""
+        """Return the place of the item of this id, None if there is none."""
         hashes, order = self._sorted
         known = hash(id_)
         i = int(hashes.searchsorted(known))

@@ -42,7 +42,7 @@ def seal(folder: Path) -> dict[str, SealedFile]:
 
 
 def find_changed(folder: Path, sealed: Seal, *, whole: bool = False) -> Path | None:
-    """Return a file of `folder` that is not as it was sealed, None where all are.
+    """Return a file of `folder` that is not as it was sealed, None if all are.
 
     Files of a small folder are compared whole; of a large file that kept its time, the first, the
     last and a random block are. One with another time, as a copy has, is compared whole, and gets

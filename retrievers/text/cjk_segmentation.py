@@ -175,7 +175,7 @@ def _load_fugashi() -> Segment:
 
 
 def _find_term(feature: Any) -> str:
-    """Return the term that UniDic's `feature` gives a word; "" where it knows none."""
+    """Return the term that UniDic's `feature` gives a word; "" if it knows none."""
     if feature.pos2 == JAPANESE_NAME:  # whose lemma is its reading, which other names share
         return feature.orthBase or ""
     return (feature.lemma or "").partition("-")[0]

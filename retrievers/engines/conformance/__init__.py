@@ -266,7 +266,7 @@ def _falls(found: Sequence[Scored]) -> bool:
 
 
 def _agree(found: Sequence[Scored], expected: Sequence[Scored]) -> bool:
-    """Say whether both give the same texts scores that are equal but for rounding."""
+    """Return True if both give the same texts scores that are equal but for rounding."""
     wanted = dict(expected[: len(found)])
     scores = [score for _, score in found], [score for _, score in expected[: len(found)]]
     if len(scores[0]) != len(scores[1]) or not np.allclose(*scores, rtol=1e-4, atol=1e-6):

@@ -16,7 +16,7 @@ LIMIT = 20
 
 
 def restricted_engines_find_the_rest_in_order(make: Make) -> None:
-    """An engine that passes over texts finds the others as they stand in its whole list.
+    """An engine that passes over texts finds the others as in its whole list.
 
     What it fuses is in the lists of these; approximate search may find others of them.
     """

@@ -39,7 +39,7 @@ class CollectionPlan:
     """The content planned for a collection of a server.
 
     `name` is that of its index, `key` the digest of its content, `identity` that of the encoder;
-    `dimensions` is 0 where there are no vectors.
+    `dimensions` is 0 if there are no vectors.
     """
 
     name: str
@@ -53,7 +53,7 @@ class CollectionPlan:
 class Collection:
     """A collection that is whole: by what name it is asked, and what is noted of it.
 
-    `bytes` is 0 where the server does not tell; `cached` says that it was there before.
+    `bytes` is 0 if the server does not tell; `cached` says that it was there before.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Collection:
 class StoredIndex:
     """An index that this project made: its name there, how many texts it holds, its size.
 
-    `bytes` is None where the server does not tell; `created` is a time in UTC as
-    `2026-01-31T12:00:00Z`, empty where it is not known. `texts` is 0 for what a killed process
+    `bytes` is None if the server does not tell; `created` is a time in UTC as
+    `2026-01-31T12:00:00Z`, empty if it is not known. `texts` is 0 for what a killed process
     left half-made.
     """
 
@@ -144,7 +144,7 @@ class CollectionBuilder:
         return None
 
     def _check(self, name: str, note: Mapping[str, Any]) -> None:
-        """Raise AssayError where a collection holds other vectors than those planned."""
+        """Raise AssayError if a collection holds other vectors than those planned."""
         where = f"{self._store.engine} at {self._store.url}: the collection {name}"
         mend = "remove it with assay engines clean"
         if note["dimensions"] != self._plan.dimensions:
@@ -297,7 +297,7 @@ def name_index(key: str) -> str:
 
 
 def is_index_name(name: str) -> bool:
-    """Say whether `name` is one that `name_index` gives."""
+    """Return True if `name` is one that `name_index` gives."""
     return _INDEX.fullmatch(name) is not None
 
 

@@ -72,7 +72,7 @@ class EmbeddedServer:
     def find_socket(self) -> Path:
         """Return the folder of the server's socket; the server is started where it does not run.
 
-        It then runs at least until `close`. Raises AssayError where it cannot be started.
+        It then runs at least until `close`. Raises AssayError if it cannot be started.
         """
         with self._lock:
             _find_programs()
@@ -228,7 +228,7 @@ def _find_owner() -> tuple[int, int] | None:
 
 
 def _answers(path: Path) -> bool:
-    """Say whether a server listens at a socket."""
+    """Return True if a server listens at a socket."""
     with socket.socket(socket.AF_UNIX) as asked:
         return asked.connect_ex(str(path)) == 0
 
@@ -236,7 +236,7 @@ def _answers(path: Path) -> bool:
 def _lock(path: Path, common: bool = False, wait: bool = True) -> int:
     """Return a file that is open, and locked until it is closed.
 
-    Raises BlockingIOError where others hold it and `wait` is false.
+    Raises BlockingIOError if others hold it and `wait` is false.
     """
     import fcntl
 

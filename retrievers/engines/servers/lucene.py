@@ -83,7 +83,7 @@ class LuceneStore(Store):
 
     @abstractmethod
     def describe_vectors(self, dimensions: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the field of the vectors, empty where there is none, and settings of the index."""
+        """Return the field of the vectors, empty if there is none, and settings of the index."""
 
     def call(self, method: str, seconds: float = 0.0, **arguments: Any) -> dict[str, Any]:
         """Return a server's whole answer. Raises IncompleteError for that of some shards only."""

@@ -163,12 +163,12 @@ class Store(ABC):
         """Make the client, which asks each thing once: retries are made and counted here."""
 
     def exists(self) -> bool:
-        """Say whether the server is there: one that is started here may not be until then."""
+        """Return True if the server is there: one that is started here may not be until then."""
         return True
 
     @abstractmethod
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it is none of this vendor's."""
+        """Return the server's version. Raises AssayError if it is none of this vendor's."""
 
     def prepare(self, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
         """Return the facts of texts that are needed to put them, as JSON values.
@@ -185,7 +185,7 @@ class Store(ABC):
         """
 
     def is_made(self, name: str) -> bool:
-        """Say whether the collection takes rows."""
+        """Return True if the collection takes rows."""
         return True
 
     @abstractmethod
@@ -196,7 +196,7 @@ class Store(ABC):
         """Wait until all rows can be found, or have the server begin to see to that."""
 
     def is_ready(self, name: str) -> bool:
-        """Say whether the server has finished."""
+        """Return True if the server has finished."""
         return True
 
     def replace(self, name: str, rows: Sequence[Row], note: str) -> None:
@@ -252,7 +252,7 @@ class Store(ABC):
         """Close the connections; may be called twice."""
 
     def can_restrict(self) -> bool:
-        """Say whether this server passes over texts while it searches."""
+        """Return True if this server passes over texts while it searches."""
         return True
 
     def spell(self, name: str) -> str:
@@ -326,7 +326,7 @@ class Store(ABC):
 
     @classmethod
     def read_status(cls, error: Any) -> int:
-        """Return the status of HTTP with which the server answered, 0 where there is none."""
+        """Return the status of HTTP with which the server answered, 0 if there is none."""
         status = getattr(error, "status_code", 0)
         return status if isinstance(status, int) else 0
 
@@ -357,7 +357,7 @@ class Store(ABC):
 
 
 def _has_port(url: str) -> bool:
-    """Say whether the port of an address, where it names one, can be one."""
+    """Return True if the port of an address, where it names one, can be one."""
     try:
         return urlsplit(url).port != 0
     except ValueError:

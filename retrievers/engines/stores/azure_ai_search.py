@@ -134,7 +134,7 @@ class AzureSearchStore(Store):
         self.make(lambda: self._indexes.create_index(index))
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Put documents. Raises UnstoredError where some are not stored."""
+        """Put documents. Raises UnstoredError if some are not stored."""
         documents = [{KEY: str(row.position), TEXT: row.text, VECTOR: row.vector} for row in rows]
         told = self.open_index(name).upload_documents(documents)
         if failed := [one for one in told if not one.succeeded]:
@@ -290,7 +290,7 @@ class AzureSearchSettings(ServerSettings):
 
 
 def _find_words(text: str) -> dict[str, Any]:
-    """Return what asks for the words of a text; empty where it has none."""
+    """Return what asks for the words of a text; empty if it has none."""
     words = _OPERATORS.sub(" ", text)
     if not any(map(str.isalnum, words)):
         return {}

@@ -338,7 +338,7 @@ class RankedScores:
         self._rows: dict[int, dict[str, Any]] = {}
 
     def __call__(self, headers: Mapping[str, Any], page: Mapping[str, Any]) -> None:
-        """Take in a page. Raises IncompleteError where the list goes on: the client leaves off."""
+        """Take in a page. Raises IncompleteError if the list goes on: the client leaves off."""
         for row in page["Documents"]:
             if isinstance(row, dict) and "payload" in row:
                 self._rows[int(row["payload"]["payload"]["id"])] = row

@@ -168,7 +168,7 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         )
 
     def _select(self) -> "faiss.IDSelector | None":
-        """Return a bitmap of the texts that may be found; None where all may be."""
+        """Return a bitmap of the texts that may be found; None if all may be."""
         if self._allowed is None:
             return None
         import faiss
@@ -186,7 +186,7 @@ def build_file(path: Path, vectors: Vectors, settings: FaissIndexSettings) -> No
     """Write an index of `vectors`, whose rows are its ids.
 
     One thread builds: of several, each adds to a graph what it happens to have, and on processors
-    that are busy they wait for each other. Raises AssayError where the vectors cannot be cut into
+    that are busy they wait for each other. Raises AssayError if the vectors cannot be cut into
     the parts that were set.
     """
     import faiss
@@ -210,7 +210,7 @@ def open_file(path: Path) -> "faiss.Index":
 
 
 def can_train(texts: int, settings: FaissIndexSettings) -> bool:
-    """Say whether there are as many texts as a part has codes."""
+    """Return True if there are as many texts as a part has codes."""
     return texts >= 1 << settings.bits
 
 

@@ -147,7 +147,7 @@ class LanceDbSettings(AdapterSettings):
         return [self.fts, *([] if flat else [self.index.model_dump(exclude=SEARCHING)])]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.index.type == "flat"
 
     def build(self, resources: Resources) -> "LanceDbEngine":

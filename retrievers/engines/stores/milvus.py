@@ -81,7 +81,7 @@ class MilvusStore(Store):
         self._client: MilvusClient | None = None
 
     def read_version(self) -> str:
-        """Connect, and return the server's version. Raises AssayError where it is too old.
+        """Connect, and return the server's version. Raises AssayError if it is too old.
 
         The client would wait for as long as it may where nobody listens.
         """
@@ -157,7 +157,7 @@ class MilvusStore(Store):
         self._call("flush", name, seconds=INDEXING_SECONDS)
 
     def is_ready(self, name: str) -> bool:
-        """Say whether all rows are in the dense index."""
+        """Return True if all rows are in the dense index."""
         return not int(self._call("describe_index", name, DENSE).get("pending_index_rows", 0))
 
     def count(self, name: str) -> int:
@@ -357,7 +357,7 @@ class MilvusSettings(ServerSettings):
 
 
 def _express(allowed: Allowed | None) -> str:
-    """Return the filter that is met by the texts that may be found; "" where all may be."""
+    """Return the filter that is met by the texts that may be found; "" if all may be."""
     if allowed is None:
         return ""
     listed = allowed.fewer

@@ -125,7 +125,7 @@ class MongoStore(Store):
         self.make(lambda: self.database[name].create_search_indexes(indexes))
 
     def is_made(self, name: str) -> bool:
-        """Say whether both indexes can be asked."""
+        """Return True if both indexes can be asked."""
         listed = self.database[name].list_search_indexes()
         return {each["name"]: each["queryable"] for each in listed} == {VECTORS: True, WORDS: True}
 
@@ -343,7 +343,7 @@ class SharedRanks(Formula):
 
 @dataclass(frozen=True, slots=True)
 class AveragedScores(Formula):
-    """Mean of both weighted scores, 0 where a list lacks a text; a cosine counts as
+    """Mean of both weighted scores, 0 if a list lacks a text; a cosine counts as
     (1 + cosine) / 2.
 
     Source: document_source_score_fusion.cpp; minMaxScaler brings equal scores to 0.
@@ -370,7 +370,7 @@ class AveragedScores(Formula):
 
 
 def _match(text: str, limit: int) -> list[dict[str, Any]]:
-    """Return what searches for the words of a text; empty where it has none."""
+    """Return what searches for the words of a text; empty if it has none."""
     if not any(map(str.isalnum, text)):
         return []
     query = {"index": WORDS, "text": {"query": text, "path": "text"}}

@@ -70,7 +70,7 @@ class OpenSearchStore(LuceneStore):
     }
 
     def connect(self) -> None:
-        """Make the client. Raises AssayError where half of the credentials is set."""
+        """Make the client. Raises AssayError if half of the credentials is set."""
         from opensearchpy import OpenSearch
 
         silence("opensearch")
@@ -99,7 +99,7 @@ class OpenSearchStore(LuceneStore):
         return attrgetter(method)(self._client)(request_timeout=seconds, **arguments)
 
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it is none, or would end."""
+        """Return the server's version. Raises AssayError if it is none, or would end."""
         told = self.call("info")["version"]
         if told.get("distribution") != "opensearch":
             raise self.refuse(
@@ -335,7 +335,7 @@ class OpenSearchSettings(LuceneSettings):
         return [self.bm25, knn.method, *graph]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.knn.method != "hnsw"
 
 

@@ -98,7 +98,7 @@ class PineconeStore(Store):
         )
 
     def is_made(self, name: str) -> bool:
-        """Say whether the index is ready."""
+        """Return True if the index is ready."""
         return bool(self.client.indexes.describe(name).status.ready)
 
     def put(self, name: str, rows: Sequence[Row]) -> None:

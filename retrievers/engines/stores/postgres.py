@@ -123,7 +123,7 @@ class PostgresStore(Store):
         self._pool = Pool(self._open, is_lost=lambda connection: connection.broken)
 
     def exists(self) -> bool:
-        """Say whether the server is there: an embedded one may never have been started."""
+        """Return True if the server is there: an embedded one may never have been started."""
         return self._embedded is None or self.is_engine or self._embedded.exists
 
     def read_version(self) -> str:
@@ -133,7 +133,7 @@ class PostgresStore(Store):
     def prepare(self, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
         """Return the version of pgvector, which is set up where it is not.
 
-        Raises AssayError where pgvector or the text search configuration is missing.
+        Raises AssayError if pgvector or the text search configuration is missing.
         """
         from psycopg import errors
 
@@ -328,7 +328,7 @@ class PostgresSettings(StatementSettings, ServerSettings):
         return [self.text.language, self.index.definition]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.index.type == "exact"
 
 
@@ -369,7 +369,7 @@ def _parse_url(url: str) -> dict[str, Any]:
 
 
 def _is_denied(error: Exception) -> bool:
-    """Say whether the server let nobody in with these credentials, in whatever language."""
+    """Return True if the server let nobody in with these credentials, in whatever language."""
     connection: Any = getattr(error, "pgconn", None)
     if connection is None or getattr(error, "sqlstate", None):
         return False

@@ -208,7 +208,7 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, OpenIndex]):
         return q.Fusion.Rrf(k=self._settings.k, weights=[weights.dense, weights.keyword])
 
     def _filter(self) -> "qdrant_edge.Filter | None":
-        """Return what is met by the texts that may be found; None where all may be."""
+        """Return what is met by the texts that may be found; None if all may be."""
         import qdrant_edge as q
 
         if self._allowed is None:

@@ -81,7 +81,7 @@ class RedisStore(Store):
         )
 
     def read_version(self) -> str:
-        """Return the version of the query engine. Raises AssayError where there is none."""
+        """Return the version of the query engine. Raises AssayError if there is none."""
         for module in self._call("MODULE LIST"):
             if module[b"name"] == b"search":
                 major, rest = divmod(int(module[b"ver"]), 10_000)
@@ -114,7 +114,7 @@ class RedisStore(Store):
         pipeline.execute()
 
     def count(self, name: str) -> int:
-        """Return how many texts are indexed. Raises AssayError where one could not be."""
+        """Return how many texts are indexed. Raises AssayError if one could not be."""
         told = _pair(self._call("FT.INFO", name))
         if failed := int(told["hash_indexing_failures"]):
             raise self.refuse(f"{name}: {failed} texts cannot be indexed")
@@ -165,7 +165,7 @@ class RedisStore(Store):
     ) -> list[Scored]:
         """Return all fused texts; what has no word is asked as a vector alone, and not fused.
 
-        Raises AssayError where the server has no FT.HYBRID.
+        Raises AssayError if the server has no FT.HYBRID.
         """
         settings, depth = self.settings, self.settings.depth.dense
         if lack := HYBRID.find_lack(self.version):

@@ -99,7 +99,7 @@ class SqlServerStore(Store):
         self._pool: Pool[Any] = Pool(open_one)
 
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it has no type VECTOR."""
+        """Return the server's version. Raises AssayError if it has no type VECTOR."""
         version, edition = self._run((VERSION, ()))[0]
         if edition in AZURE:
             return f"{version} (Azure SQL)"

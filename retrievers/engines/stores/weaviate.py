@@ -146,7 +146,7 @@ class WeaviateStore(Store):
         )
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Put objects. Raises AssayError where some were not stored."""
+        """Put objects. Raises AssayError if some were not stored."""
         from weaviate.classes.data import DataObject
         from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
@@ -165,7 +165,7 @@ class WeaviateStore(Store):
             )
 
     def is_ready(self, name: str) -> bool:
-        """Say whether no vector waits to be indexed."""
+        """Return True if no vector waits to be indexed."""
         nodes = self._client.cluster.nodes(collection=name, output="verbose")
         shards = [shard for node in nodes for shard in node.shards]
         return not any(
@@ -251,7 +251,7 @@ class WeaviateStore(Store):
         self._client.close()
 
     def can_restrict(self) -> bool:
-        """Say whether the server can leave out texts by their identifiers."""
+        """Return True if the server can leave out texts by their identifiers."""
         return not FILTERS.find_lack(self.version)
 
     def spell(self, name: str) -> str:

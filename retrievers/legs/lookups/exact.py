@@ -100,7 +100,7 @@ class HeadingIndex:
         return [headed for headed in placed if headed]
 
     def _place(self, doc_id: str, section: Section) -> HeadedSection | None:
-        """Return where a section stands; None where a chunker left it out."""
+        """Return where a section stands; None if a chunker left it out."""
         chunks = self._corpus.chunks
         held = [
             i
@@ -114,14 +114,14 @@ class HeadingIndex:
         return HeadedSection(first, [i for i in held if i != first])
 
     def _speaks_for(self, position: int, section: Section) -> bool:
-        """Say whether a chunk and a section share half of the shorter of the two."""
+        """Return True if a chunk and a section share half of the shorter of the two."""
         chunk = self._corpus.chunks[position]
         shared = min(chunk.end, section.end) - max(chunk.start, section.start)
         return 2 * shared >= min(chunk.end - chunk.start, section.end - section.start)
 
 
 def _spell(title: str) -> str:
-    """Return a title in one spelling; empty where it has no letter, as a year has none."""
+    """Return a title in one spelling; empty if it has no letter, as a year has none."""
     spelled = normalise(title).strip(" .,:;?!#")
     return spelled if any(map(str.isalpha, spelled)) else ""
 

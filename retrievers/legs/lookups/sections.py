@@ -128,7 +128,7 @@ class SectionIndex:
         return ()
 
     def _is_meant(self, mention: Mention) -> bool:
-        """Say whether a number alone names a section: as headings spell it, and not by chance.
+        """Return True if a number alone names a section: as headings spell it, and not by chance.
 
         4.2 or 19 is one only at the head of a query, before the title that stands there too.
         """
@@ -224,7 +224,7 @@ class SectionIndex:
         return grouped
 
     def _is_above(self, other: SectionMatch, place: SectionMatch, position: int) -> bool:
-        """Say whether `place` stands under the division `other` where it begins at `position`."""
+        """Return True if `place` is below the division `other` where it begins at `position`."""
         if other.mention.name in ("sec", place.mention.name):
             return False
         anchors = self._anchors[position]
@@ -253,7 +253,7 @@ def _read_text(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1 << 16)
 def _number(title: str) -> str:
-    """Return the number of a section's title in one spelling; empty where it has none."""
+    """Return the number of a section's title in one spelling; empty if it has none."""
     if _identify(title).partition("_")[0] not in ("sec", *NAMES):
         return ""
     match = re.search(NUMBER, unicodedata.normalize("NFKC", title))

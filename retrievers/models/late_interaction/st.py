@@ -59,7 +59,7 @@ class StTokenEncoder(TokenEncoder):
         return found
 
     def _load(self) -> StModel:
-        """Return the model. Raises AssayError where it has a layer that its files do not hold.
+        """Return the model. Raises AssayError if it has a layer that its files do not hold.
 
         sentence-transformers gives an encoder of another kind a projection of random numbers, with
         a line in its log; other vectors at each start tell that here.

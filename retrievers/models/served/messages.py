@@ -37,7 +37,7 @@ def check_number(rows: Any, wanted: int, what: str) -> list[Any]:
 def find_billed(reply: Any, unit: str) -> Any:
     """Return what an answer says was billed, in tokens or searches as `unit` says.
 
-    None where it does not tell. The number is not checked.
+    None if it does not tell. The number is not checked.
     """
     billed = (reply.get("meta") or {}).get("billed_units") or {}  # Cohere's
     if unit == "searches":

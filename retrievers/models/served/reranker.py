@@ -48,7 +48,7 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
 
     def read(self, reply: Any) -> tuple[Any, str, int | None]:
         """Return the rows, each with an `index`, the key of their scores, and what was billed,
-        None where the service does not tell. Raises whatever a broken answer does.
+        None if the service does not tell. Raises whatever a broken answer does.
         """
         return reply[self.rows], "relevance_score", find_billed(reply, self.billed)
 

@@ -126,7 +126,7 @@ class ServedSettings(PaceSettings):
 
     @property
     def prices(self) -> Prices | None:
-        """The price as given, or as listed; None where it is not known."""
+        """The price as given, or as listed; None if it is not known."""
         if self.price_usd is not None:
             return make_prices(self.price_usd, self.billed)
         listed = self.listed
