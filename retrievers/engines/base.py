@@ -97,7 +97,7 @@ class Engine(ABC):
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
         """Make `texts` searchable, in place of any before; they may be found built already.
 
-        `vectors` has one row a text, float32 of unit length; `identity` is that of their encoder.
+        `vectors` has one row per text, float32 of unit length; `identity` is that of their encoder.
         Where there is no dense search the rows may be empty.
         What is cut off half-way leaves nothing that a later call would take for whole.
         """

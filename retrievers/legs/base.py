@@ -44,7 +44,7 @@ class LegResult:
 class Leg(ABC):
     """One index over the chunks of a collection.
 
-    It is `nondeterministic` where an index that is built again may give other lists.
+    It is `nondeterministic` if a rebuilt index may give other lists.
     """
 
     nondeterministic: bool = False
@@ -82,9 +82,9 @@ class Leg(ABC):
         raise NotImplementedError
 
     def restrict(self, allowed: Positions) -> "Leg | None":
-        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise.
+        """Return the leg on the same index, finding only the chunks at `allowed` (ascending).
 
-        None if it cannot: then more is asked for, and what may not be found is dropped.
+        None if it cannot: then more chunks are requested, and the forbidden ones dropped.
         """
         return None
 
@@ -96,7 +96,7 @@ class Leg(ABC):
         return None
 
     def without_query_cache(self) -> "Leg":
-        """The same leg, on the same index, with every per-query cache off."""
+        """Return the same leg, on the same index, with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:
@@ -125,11 +125,11 @@ class LegSettings(Settings, ABC):
     type: str = "python"
     depth: int = Field(100, ge=1, description="candidates handed on")
 
-    # What it offers `assay tune`: values worth trying, by key.
+    # The values worth trying in `assay tune`, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    # Whether its list to a smaller depth is the head of that to a larger one.
+    # True if its list to a smaller depth is the head of that to a larger one.
     prefix_stable: ClassVar[bool] = False
-    # Whether it searches by one vector of the query, and so has `search_near`.
+    # True if it searches by one vector of the query, and so has `search_near`.
     by_vector: ClassVar[bool] = False
 
     @property

@@ -58,7 +58,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a passage for the terms of `query`, known or not."""
+        """Return one score per passage for the terms of `query`, known or not."""
 
 
 class RankBm25Scorer(Scorer):
@@ -85,7 +85,7 @@ class RankBm25Scorer(Scorer):
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
-    """The scores of terms in `passages` passages: a column a term, of the passages that hold it.
+    """The scores of terms in `passages` passages: a column per term, of the passages that hold it.
 
     `vocabulary` has the column of each term, `starts` where each begins in `scores` and `holders`,
     and where the last ends.
@@ -98,7 +98,7 @@ class TermTable:
     passages: int
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a passage, the sum over the terms of `query`, known or not."""
+        """Return one score per passage, the sum over the terms of `query`, known or not."""
         totals = np.zeros(self.passages)
         for term in query:
             column = self.vocabulary.get(term)

@@ -92,7 +92,7 @@ class CompressedVectors:
         return vectors
 
     def _score(self, vector: Vectors) -> NDArray[np.floating]:
-        """Return a score a row, computed row by row: equal rows get equal scores."""
+        """Return a score per row, computed row by row: equal rows get equal scores."""
         if self._quantisation == "binary":
             differing = ONES[self._codes ^ np.packbits(vector > 0)].sum(axis=1)
             signs: NDArray[np.float64] = 1 - 2 * differing / self._dimensions

@@ -101,7 +101,7 @@ class DenseLeg(ScoringLeg):
         self._recall: float | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
-        """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
+        """Encode the chunks into a matrix of a row per chunk, or a part of a chunk, at best."""
         settings = self._settings
         read = encode_parts(corpus, self._encoder, settings.windows, self._resources)
         encoded, texts, self._starts = read.encoded, read.texts, read.starts
@@ -140,14 +140,14 @@ class DenseLeg(ScoringLeg):
         )
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The same leg for some of the chunks; None if vectors are kept smaller.
+        """Return the same leg for some of the chunks; None if vectors are kept smaller.
 
         Which of those are compared exactly depends on all that is found.
         """
         return None if self._compressed else super().restrict(allowed)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder; of smaller vectors what they are, and what they find."""
+        """Return the facts of the encoder; of smaller vectors what they are, and what they find."""
         if self._compressed is None:
             return {**self._encoder.metadata(), "search": "exact cosine"}
         return {

@@ -121,7 +121,7 @@ class GraphLeg(Leg):
         return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
 
     def restrict(self, allowed: Positions) -> Leg:
-        """The same leg, whose paths keep to the chunks at `allowed`."""
+        """Return the same leg, whose paths keep to the chunks at `allowed`."""
         other = copy.copy(self)
         other._allowed = frozenset(allowed.tolist())
         return other

@@ -119,7 +119,7 @@ class LegGroup:
         return next((links for links in told if links is not None), None)
 
     def without_query_cache(self) -> "LegGroup":
-        """The same legs, on the same indexes, with every per-query cache off."""
+        """Return the same legs, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
         other._legs = {name: leg.without_query_cache() for name, leg in self._legs.items()}
         return other
@@ -130,7 +130,7 @@ class LegGroup:
         return any(leg.nondeterministic for leg in self._legs.values())
 
     def metadata(self) -> dict[str, Mapping[str, Any]]:
-        """The facts of each leg."""
+        """Return the facts of each leg."""
         return {name: leg.metadata() for name, leg in self._legs.items()}
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class SparseLeg(ScoringLeg):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {**self._encoder.metadata(), "search": "exact dot product"}
 
 

@@ -34,7 +34,7 @@ class ModelFiles(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """Digest of the weights and the tokenizer, without fetching a pinned model."""
+        """The digest of the weights and the tokenizer, without fetching a pinned model."""
 
     @property
     @abstractmethod
@@ -76,7 +76,7 @@ class PinnedFiles(ModelFiles):
 
     @property
     def digest(self) -> str:
-        """Digest of the pinned digests."""
+        """The digest of the pinned digests."""
         return digest(self._pin.digests)
 
     @property
@@ -108,7 +108,7 @@ class LocalFiles(ModelFiles):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of every file the backend may read."""
+        """The digest of every file the backend may read."""
         if self._onnx:  # weights over 2 GB are stored next to it, in files of a similar name
             files = [
                 *self._onnx.parent.glob(f"{self._onnx.name}*"),

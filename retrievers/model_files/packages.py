@@ -46,11 +46,12 @@ class PinnedFile:
 
 @dataclass(frozen=True, slots=True)
 class PinnedModel:
-    """A model and how it wants its texts. Of its files the first is that of the weights.
+    """A model and its input format. The first of its files holds the weights.
 
-    `max_tokens` is what it was trained with, `positions` the most it can read, both with special
-    tokens. `upstream` is the model hub's name of what this is a build of, empty if nobody says.
-    `heads` are the attention heads of a BERT whose graph is written here, else 0.
+    - `max_tokens`: the number of tokens it was trained with, special ones included.
+    - `positions`: the most tokens it can read, special ones included.
+    - `upstream`: the name on the model hub of the model that this is a build of, empty if unknown.
+    - `heads`: the attention heads of a BERT whose graph is written here, else 0.
     """
 
     name: str

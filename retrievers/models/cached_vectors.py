@@ -29,7 +29,7 @@ class CachedValue:
 
 
 class KeptEncoder(ABC, Generic[E]):
-    """An encoder with what it makes of passages kept as entries of `kind`, by their texts.
+    """An encoder whose results for passages are cached as entries of `kind`, by their texts.
 
     Safe in several threads and processes: at worst two of them encode the same text. With `spread`
     others encode many texts. `name` is the encoder's, for people.
@@ -67,20 +67,20 @@ class KeptEncoder(ABC, Generic[E]):
         return fsum(SECONDS.unpack(value)[0] for value in known.values())
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         return self._encoder.metadata()
 
     @abstractmethod
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
-        """Return what is made of each text."""
+        """Return the encoded result of each text."""
 
     def _find(self, texts: Sequence[str]) -> Iterator[CachedValue]:
-        """Yield what is made of each text, in order; each block is stored before it is yielded."""
+        """Yield the result of each text, in order; each block is stored before it is yielded."""
         others = self._let_others(texts) if self._spread else ()
         yield from self._track(self._find_blocks(texts, others), len(texts))
 
     def _let_others(self, texts: Sequence[str]) -> Container[str]:
-        """Let other processes make what is missing of many texts, and return its keys."""
+        """Let other processes encode the missing texts, if many, and return their keys."""
         items = list(zip(self._keys(texts), texts, strict=True))
         missing: dict[str, str] = {}
         for begin in range(0, len(items), TEXTS_PER_WRITE):

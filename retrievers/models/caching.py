@@ -1,4 +1,4 @@
-"""The cache that every encoder of one vector a text stands behind."""
+"""The cache in front of every encoder of one vector per text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,7 +37,7 @@ ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
-    """One row a text, and how many distinct texts had to be encoded for it."""
+    """One row per text, and how many distinct texts had to be encoded for it."""
 
     vectors: Vectors
     fresh: int
@@ -72,7 +72,7 @@ class CachingEncoder(Encoder):
         return self._entries.identity
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text; of no texts, shape (0, 0)."""
+        """Return one row per text; of no texts, shape (0, 0)."""
         return self.encode(texts).vectors
 
     @property
@@ -105,7 +105,7 @@ class CachingEncoder(Encoder):
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
-        None if some vector comes from a time when this was not kept.
+        None if some vector is from a time when seconds were not recorded.
         """
         return self._entries.recall(SECONDS_KIND, texts)
 
@@ -156,7 +156,7 @@ class CachingEncoder(Encoder):
         return self._encoder.expect_query(text)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         return self._encoder.metadata()
 
     def _encode_held(self, texts: Sequence[str]) -> EncodedTexts:

@@ -30,7 +30,7 @@ class Reader(Protocol):
 
     @property
     def identity(self) -> str:
-        """Digest of all that decides what is made of a passage."""
+        """The digest of everything that decides the result for a passage."""
         ...
 
     def keep(self, texts: Sequence[str]) -> int:
@@ -42,7 +42,7 @@ class Reader(Protocol):
         ...
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         ...
 
 

@@ -58,7 +58,7 @@ def texts_are_told_apart(make: MakeEncoder) -> None:
 
 
 def each_text_has_a_score(make: MakeCrossEncoder) -> None:
-    """A score a text, each a finite number; of no texts, none."""
+    """A score per text, each a finite number; of no texts, none."""
     model = make()
     require(model.score(QUERIES[0], []) == [], "scores of no texts")
     for query in TEXTS:

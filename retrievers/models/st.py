@@ -52,7 +52,7 @@ class StEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the passages' prefix, the tokens read and the type of numbers."""
+        """The digest of files, the passages' prefix, the tokens read and the type of numbers."""
         kept = [self._recipe.passage_prefix, *self._recipe.kept]
         return digest("st encoder", REVISION, self._files.digest, *kept)
 
@@ -62,7 +62,7 @@ class StEncoder(Encoder):
         return TEXTS_PER_PART_ON_GPU if self._model.on_gpu else TEXTS_PER_PART
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text."""
+        """Return one row per text."""
         prefix = self._recipe.passage_prefix
         return self._model.encode("encode_document", texts, prefix)
 
@@ -73,7 +73,7 @@ class StEncoder(Encoder):
         return vector
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, prefixes other than the model's own, tokens read, the runtime."""
+        """Return name, build, digest, prefixes if not the model's own, tokens read, and runtime."""
         recipe = self._recipe
         return {
             **self._files.metadata(*PACKAGES),
@@ -94,11 +94,11 @@ class StCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the tokens read and the type of numbers."""
+        """The digest of the files, the tokens read and the type of numbers."""
         return digest("st cross-encoder", REVISION, self._files.digest, *self._recipe.kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text. On a GPU its last digits may depend on the other texts."""
+        """Return one score per text. On a GPU its last digits may depend on the other texts."""
         pairs = [(query, text) for text in texts]
         scores = np.asarray(self._model.run("predict", pairs), dtype=np.float32)
         if scores.ndim != 1:
@@ -116,7 +116,7 @@ class StCrossEncoder(CrossEncoder):
         return sum(size > limit for size in self._model.count_pairs(query, texts))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, how pairs are read, and the runtime."""
+        """Return name, build, digest, how pairs are read, and the runtime."""
         return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
 
@@ -157,7 +157,7 @@ class StModel:
         return vectors
 
     def run(self, method: str, inputs: list[Any], **keywords: Any) -> Any:
-        """Return what the model's `method` makes of `inputs`, in batches that the memory holds."""
+        """Return the result of the model's `method` on `inputs`, in batches that fit in memory."""
         with self._lock:
             on_gpu = self.on_gpu
             from torch import OutOfMemoryError

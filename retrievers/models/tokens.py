@@ -67,7 +67,7 @@ def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
 
 
 def read_tokenizer(path: Path) -> Any:
-    """Return what reads texts as a file says. Raises AssayError if it is damaged."""
+    """Return the tokenizer in a file. Raises AssayError if it is damaged."""
     from tokenizers import Tokenizer as Reader
 
     try:
@@ -80,7 +80,7 @@ def read_tokenizer(path: Path) -> Any:
 
 
 def read_whole_tokenizer(path: Path) -> Any:
-    """Return what reads texts as a file says, each to its end and no further."""
+    """Return the tokenizer in a file, without truncation or padding."""
     reader = read_tokenizer(path)
     reader.no_truncation()
     reader.no_padding()

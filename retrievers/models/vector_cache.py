@@ -33,7 +33,7 @@ class Lookup:
 
 
 class VectorCache:
-    """The vectors of one encoder, each by its text and all else that decides it.
+    """The vectors of one encoder, by the text and everything else that decides the vector.
 
     `name` is the encoder's, for people; `source` the digest of its code, where that is not this
     project's.
@@ -52,7 +52,7 @@ class VectorCache:
         return digest(identity, self._source) if self._source else identity
 
     def look_up(self, texts: Sequence[str]) -> Lookup:
-        """Return what the cache knows of `texts`, and what it lacks."""
+        """Return the vectors of `texts` in the cache, and the texts that it lacks."""
         keys = self._keys(texts)
         known = self._cache.get_many(VECTORS_KIND, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}

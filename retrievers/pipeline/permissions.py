@@ -57,7 +57,7 @@ class Permissions:
 
 
 class View:
-    """The part of a corpus that may be known, as a corpus of its own, for plug-ins to learn of."""
+    """The part of a corpus that may be known, as a separate corpus for plug-ins to learn from."""
 
     def __init__(self, corpus: Corpus, allowed: Allowed) -> None:
         self.positions: Sequence[int] = sorted(allowed.positions)
@@ -84,7 +84,7 @@ class ViewStep(QueryStep):
         step.index(view.corpus)
 
     def apply(self, request: LegQuery) -> StepResult:
-        """Return what the step makes of `request`."""
+        """Return the step's result for `request`."""
         held = self._numbers if request.allowed is None else request.allowed
         inner = frozenset(self._numbers[i] for i in held if i in self._numbers)
         result = self._step.apply(replace(request, allowed=inner))

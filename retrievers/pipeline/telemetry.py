@@ -87,7 +87,7 @@ def disable() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Make no spans of what is searched within: a warm-up is no search of the user's."""
+    """Make no spans for searches in this block: a warm-up is no search of the user's."""
     token = _silent.set(True)
     try:
         yield
@@ -155,7 +155,7 @@ class _Step:
 
 
 def _read_steps(search: Search, trace: Sequence[StageTrace]) -> Iterator[_Step]:
-    """Yield what becomes a span: of a leg's own steps (`dense.encode`), all with the leg."""
+    """Yield the steps that become spans: a leg's own steps (`dense.encode`) count as one."""
     parts: Attributes = {}
     milliseconds = 0.0
     for entry in trace:
@@ -191,7 +191,7 @@ def _name_counts(prefix: str, counts: Mapping[str, int]) -> Attributes:
 
 
 def _tell(text: str, name: str = "search.query") -> Attributes:
-    """Return `text`, of a query or about it, where it was asked for."""
+    """Return `text`, of a query or about it, if queries are to be exported."""
     return {name: text} if text and os.environ.get("ASSAY_TRACE_QUERIES") == "1" else {}
 
 

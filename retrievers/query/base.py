@@ -39,14 +39,14 @@ class QueryStep(ABC):
         """Return what becomes of `request`. Safe to call from threads."""
 
     def restrict(self, documents: Set[str]) -> "QueryStep":
-        """The same step, that knows these documents alone, in what it says and does.
+        """Return the same step, that knows these documents alone, in what it says and does.
 
-        One that learns of the corpus overrides it. A plug-in that does not is made anew for them.
+        One that learns of the corpus overrides it. A plug-in that does not is made again for them.
         """
         return self
 
     def without_query_cache(self) -> "QueryStep":
-        """The same step with every per-query cache off."""
+        """Return the same step with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:

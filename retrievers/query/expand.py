@@ -142,7 +142,7 @@ class Expand(QueryStep):
         return StepResult(replace(request, texts=texts, expansion=expansion), note, counts)
 
     def restrict(self, documents: Set[str]) -> QueryStep:
-        """The same step with the terms of these documents, as common as they are there."""
+        """Return the same step with the terms of these documents, as common as they are there."""
         rows, counts = self._by_document
         held = sorted(rows[id_] for id_ in documents if id_ in rows)
         other = copy.copy(self)
@@ -167,7 +167,7 @@ class Expand(QueryStep):
         return rows, csr_array((values, columns, ends), shape=shape)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder, and the size of the vocabulary."""
+        """Return the facts of the encoder, and the size of the vocabulary."""
         return {**self._encoder.metadata(), "vocabulary": len(self._terms)}
 
     def _complete(self, text: str) -> list[str]:

@@ -106,7 +106,7 @@ class Filter(QueryStep):
         self._always = self._catalogue.allow(self._conditions) if self._conditions else None
 
     def restrict(self, documents: Set[str]) -> QueryStep:
-        """The same step, for which what only other documents say is said by none."""
+        """Return the same step, for which what only other documents say is said by none."""
         other = copy.copy(self)
         other._catalogue = self._catalogue.restrict(documents)
         return other

@@ -73,7 +73,7 @@ class WordNet:
 
     @cached_property
     def identity(self) -> str:
-        """Digest of the database."""
+        """The digest of the database."""
         return digest([digest_file(self.folder / f"data.{part}") for part in ENDINGS])
 
     def find_synonyms(self, word: str, senses: int) -> list[str]:
@@ -221,7 +221,7 @@ class Synonyms(QueryStep):
         return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The digest of the database."""
+        """Return the digest of the database."""
         return {"wordnet": self._wordnet.identity}
 
     def _find(self, text: str) -> dict[str, list[str]]:

@@ -92,11 +92,11 @@ class WritingStep(QueryStep):
         return StepResult(self._settings.extend(request, texts), note, {"added": len(texts)})
 
     def without_query_cache(self) -> QueryStep:
-        """The same step, asking the model each time."""
+        """Return the same step, asking the model each time."""
         return WritingStep(self._settings, self._model, rerun=True)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The model and its prices."""
+        """Return the model and its prices."""
         return self._model.metadata()
 
     def _write(self, query: str) -> list[str]:

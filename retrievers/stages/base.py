@@ -56,14 +56,13 @@ class Stage(ABC):
         """
 
     def link(self, beside: Beside) -> None:
-        """Take what asks the legs' stores for the neighbours of chunks; called after `index`."""
+        """Take the function that asks the legs' stores for chunks' neighbours; after `index`."""
 
     @abstractmethod
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return what becomes of `hits`, which are best first. Safe to call from threads.
+        """Return the stage's result for `hits`, best first. Safe to call from threads.
 
-        A pinned hit may be dropped, but none stands before those that stay, nor is their order
-        another.
+        A pinned hit may be dropped, but those that stay keep their order, before all others.
         """
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
@@ -71,15 +70,15 @@ class Stage(ABC):
         return self.apply(query, hits)
 
     def restrict(self, documents: Set[str]) -> "Stage":
-        """The same stage, that knows these documents alone.
+        """Return the same stage, knowing these documents only.
 
-        It is given no hits of others; a stage that learns of a document what it adds to, or says
-        of, the hits of another overrides it. A plug-in that does not is made anew for them.
+        It gets no hits of other documents. A stage that uses one document for the hits of another
+        overrides this method. A plug-in that does not is made again for these documents.
         """
         return self
 
     def without_query_cache(self) -> "Stage":
-        """The same stage with every per-query cache off."""
+        """Return the same stage with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:
@@ -107,7 +106,7 @@ class StageSettings(Settings, ABC):
 
     type: str = "python"
 
-    # What it offers `assay tune`: values worth trying, by key.
+    # The values worth trying in `assay tune`, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     @property
@@ -141,8 +140,8 @@ def descend(scored: Iterable[tuple[Hit, float]]) -> list[Hit]:
 def part_pinned(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the pinned hits and the others, each in their order.
 
-    Whatever a stage makes of hits, the pinned ones stay first and in this order: what was asked for
-    by name is no matter of age, likeness or what a model makes of it.
+    Whatever a stage does with hits, the pinned ones stay first and in this order: a chunk that was
+    asked for by name does not depend on age, likeness or a model's score.
     """
     pinned = [hit for hit in hits if hit.pinned]
     return pinned, [hit for hit in hits if not hit.pinned]
@@ -151,7 +150,7 @@ def part_pinned(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 def find_disorder(types: Sequence[str]) -> str:
     """Say in words what is wrong with stages of these `types` in this order; empty if nothing.
 
-    Those of other types, which were plugged in, may stand anywhere.
+    Stages of other types, which were plugged in, may be anywhere.
     """
     places: dict[str, list[int]] = {}
     for number, names in enumerate(ORDER):

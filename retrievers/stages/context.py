@@ -105,7 +105,7 @@ class Context(Stage):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The digest of the tokenizer."""
+        """Return the digest of the tokenizer."""
         return {"tokenizer": self._tokenizer.identity}
 
     def _fit(self, hits: Sequence[Hit]) -> list[Hit]:

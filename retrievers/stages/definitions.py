@@ -30,9 +30,9 @@ class DefinitionsSettings(StageSettings):
 class Definitions(Stage):
     """Adds definitions to the first `depth` hits; neither hits nor their order change.
 
-    Of several definitions of a term that of the same document counts, under the most titles in
-    common, then the nearest. Another document's counts only if that is a glossary, and the only
-    one that has the term.
+    If a term has several definitions, the one in the same document counts, under the most titles
+    in common, then the nearest. A definition in another document counts only if that is a glossary,
+    and the only one that has the term.
     """
 
     def __init__(self, depth: int, limit: int, resources: Resources) -> None:

@@ -74,7 +74,7 @@ class Similarity:
         return np.asarray(rows @ rows.T)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return self._encoder.metadata()
 
 
@@ -252,7 +252,7 @@ class Semantic(Stage):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {"encoder": dict(self._similarity.metadata())}
 
 

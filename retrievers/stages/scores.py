@@ -86,7 +86,7 @@ class Recency(Stage):
         self._count({id_: found for id_, found in read if found is not None})
 
     def restrict(self, documents: Set[str]) -> Stage:
-        """The same stage, whose newest date is one of these documents."""
+        """Return the same stage, whose newest date is one of these documents."""
         other = copy.copy(self)
         other._count({id_: found for id_, found in self._dates.items() if id_ in documents})
         return other
@@ -112,7 +112,7 @@ class Recency(Stage):
         return StageResult(pinned + scored, note, counts)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The day ages are counted from."""
+        """Return the day ages are counted from."""
         return {"today": self._today.isoformat() if self._today else None}
 
     def _factor(self, found: date) -> float:

@@ -2,7 +2,7 @@
 
 Whatever is stored under a key never changes, so readers need no lock, and may read where nothing
 can be written. A writer killed at any moment leaves either the whole entry or none; a database that
-is no longer one is set aside and made anew, and so is a folder whose files are not as they were
+is no longer one is set aside and made again, and so is a folder whose files are not as they were
 written: each is sealed. Both are said on standard error.
 """
 
@@ -109,8 +109,8 @@ class Cache:
     ) -> Folder:
         """Return the folder stored under `key`; if there is none, let `make` fill a new one.
 
-        Of several processes that want the same folder one makes it and the others wait. One that is
-        damaged is made anew, unless it was not `sealed`: the caller knows what its files must be.
+        If several processes need the same folder, one makes it and the others wait. A damaged
+        folder is made again, unless it was not `sealed`: then the caller checks its files.
         """
         path = self.root / kind / key
         seconds, damage = _check(path)
@@ -127,7 +127,7 @@ class Cache:
     def remake(
         self, kind: str, key: str, make: Callable[[Path], None], *, sealed: bool = True
     ) -> Folder:
-        """Return the folder stored under `key`, made anew: what was there stays until it is."""
+        """Return the folder stored under `key`, made again; the old one stays until then."""
         path = self.root / kind / key
         with _locked(path):
             return Folder(path, self._make_folder(path, make, sealed), cached=False)
@@ -137,7 +137,7 @@ class Cache:
     ) -> tuple[Folder, T]:
         """Return the folder as `folder` does, and what `read` makes of it.
 
-        A folder that was there and cannot be read is made anew: a disk may fail, a file be lost.
+        A folder that was there and cannot be read is made again: a disk may fail, a file be lost.
         """
         folder = self.folder(kind, key, make)
         try:

@@ -1,6 +1,6 @@
-"""The databases of the cache: small values by key, one file a kind.
+"""The databases of the cache: small values by key, one file per kind.
 
-One that is no longer a database is set aside and made anew.
+One that is no longer a database is set aside and made again.
 """
 
 import os
@@ -92,10 +92,10 @@ class Database:
             write(database)
 
     def _set_aside(self, error: Exception) -> None:
-        """Rename a database that cannot be read, and say so: what it held is made again.
+        """Rename a database that cannot be read, and report it: its content is made again.
 
-        Of several processes and threads that find it broken, one does it: to the others, which come
-        after, it is gone, or whole again.
+        If several processes and threads find it broken, one renames it: for the others it is then
+        gone, or whole again.
         """
         path = self.path
         now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"

@@ -1,4 +1,4 @@
-"""Sequences longer than memory should hold: what is in them is made anew when it is asked for."""
+"""Sequences longer than memory should hold: what is in them is made again when it is asked for."""
 
 from abc import abstractmethod
 from array import array

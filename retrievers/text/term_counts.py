@@ -31,7 +31,7 @@ ENTRIES = 1 << 22  # of a table, held at once
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """A sparse matrix with a row a passage and a column a term, stored by column.
+    """A sparse matrix with a row per passage and a column per term, stored by column.
 
     `vocabulary` gives the column of a term. Column c has the numbers `passages[i]`, which rise, of
     the passages that hold its term, and how often each does, `counts[i]`, for `i` from
@@ -101,7 +101,7 @@ def write_counts(
 ) -> None:
     """Write into `folder` what `count_terms` finds in all `passages`, `part` terms at a time.
 
-    Of what was counted, `entries` are merged at a time.
+    The counts are merged `entries` entries at a time.
     """
     vocabulary: dict[str, int] = {}
     lengths = [np.zeros(0, np.int64)]

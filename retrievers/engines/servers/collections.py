@@ -81,7 +81,7 @@ class CollectionBuilder:
     """Finds the collection of a plan in a store, or makes it of texts and their vectors.
 
     To mark it whole is the last step: what is cut off before is never found. One that follows the
-    documents (`kept`) is not made anew for other texts: of the documents that changed its rows are
+    documents (`kept`) is not made again for other texts: of the documents that changed its rows are
     replaced. `documents` has the positions of the texts of each document, in their order.
     """
 

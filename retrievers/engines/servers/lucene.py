@@ -73,7 +73,7 @@ class LuceneSettings(ServerSettings):
 
 
 class LuceneStore(Store):
-    """An index of one document a text, its position as id, merged into one segment."""
+    """An index of one document per text, its position as id, merged into one segment."""
 
     settings: LuceneSettings
 

@@ -1,4 +1,4 @@
-"""One class a store: its verbs in the order of use, and what goes wrong in them."""
+"""One class per store: its verbs in the order of use, and what goes wrong in them."""
 
 import os
 import re

@@ -35,7 +35,7 @@ class UnstoredError(Exception):
 
 
 class AzureSearchStore(Store):
-    """An index of one document a text, its position as key; answers of any length come in pages.
+    """An index of one document per text, its position as key; answers of any length come in pages.
 
     A note is an index's description. What one request may hold:
     learn.microsoft.com/azure/search/search-limits-quotas-capacity

@@ -46,7 +46,7 @@ DEEPEST = 1000
 
 
 class CosmosStore(Store):
-    """A container of one item a text, its position as id.
+    """A container of one item per text, its position as id.
 
     They are in one partition, which holds 20 GB: a batch is for one, and so are its ranks. Notes
     are items of a container of their own. The client looks for functions in the text of a query, so

@@ -263,7 +263,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
 def _build_table(
     path: Path, texts: Sequence[str], vectors: Vectors, settings: LanceDbSettings
 ) -> None:
-    """Make a database at `path` with one row a text, in their order, and its indexes."""
+    """Make a database at `path` with one row per text, in their order, and its indexes."""
     import lancedb
     import pyarrow as pa
 

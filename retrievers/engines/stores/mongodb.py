@@ -36,7 +36,7 @@ Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
 
 
 class MongoStore(Store):
-    """A collection of one document a text, its position as `_id`, with two indexes.
+    """A collection of one document per text, its position as `_id`, with two indexes.
 
     Notes are a collection of their own. Codes of errors are those of
     mongodb.com/docs/manual/reference/error-codes.

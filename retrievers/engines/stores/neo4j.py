@@ -53,7 +53,7 @@ REMOVE = "MATCH (c:{label}) CALL (c) {{ DETACH DELETE c }} IN TRANSACTIONS OF 10
 
 
 class Neo4jStore(Store):
-    """Chunks as nodes of a label a collection, PART_OF a document, NEXT_CHUNK the one after.
+    """Chunks as nodes of a label per collection, PART_OF a document, NEXT_CHUNK the one after.
 
     The full-text index is Lucene's BM25. A score of the vector index is (1 + cosine) / 2.
     """

@@ -25,7 +25,7 @@ TAG = "assay-"
 
 
 class PineconeStore(Store):
-    """A serverless index of one document a text: its position as id, and its vector.
+    """A serverless index of one document per text: its position as id, and its vector.
 
     PINECONE_URL names the control plane, which returns the host of each index. Notes are split into
     tags. The limits of one request:

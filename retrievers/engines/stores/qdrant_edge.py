@@ -289,7 +289,7 @@ def _build_shard(
     average_terms: float,
     threads: int,
 ) -> None:
-    """Make a shard at `path` with one point a text, its position as id, and optimise it.
+    """Make a shard at `path` with one point per text, its position as id, and optimise it.
 
     `positions` are those of all texts, in order.
     """

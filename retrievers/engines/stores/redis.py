@@ -37,7 +37,7 @@ _PIPELINE = "of pipeline caused error: "
 
 
 class RedisStore(Store):
-    """An index of one hash a text, its position behind the index's name as key.
+    """An index of one hash per text, its position behind the index's name as key.
 
     Notes are the fields of one hash. `version` is that of the query engine, which a server of
     version 8 has the same.

@@ -45,7 +45,7 @@ class SectionMatch:
 
 
 class SectionIndex:
-    """The sections and numbered paragraphs of a collection, by id, as its chunks tell of them.
+    """The sections and numbered paragraphs of a collection, by id, read from its chunks.
 
     A chunk that names no section, as prescribed passages do, is read for its title and headings.
     """
@@ -69,11 +69,11 @@ class SectionIndex:
                     self._titles[number].add(_first_word(section.name))
 
     def find(self, query: str) -> list[SectionMatch]:
-        """Return what `query` names that is here, in its order.
+        """Return the known places that `query` names, in its order.
 
-        Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
-        stands there is meant. Of documents that share an id, that one which the query names, and
-        of a range that begins and ends in one document, only what that has.
+        If one of the names is a division above another, as in Chapter 5 of Title 2, only places
+        below it are meant. If documents share an id, the one that the query names is meant. A range
+        that begins and ends in one document covers that document only.
         """
         found: dict[str, SectionMatch] = {}
         for mention in read_mentions(query):
@@ -140,7 +140,7 @@ class SectionIndex:
         return mention.opens and known and (whole or word in self._titles.get(mention.spelled, ()))
 
     def _locate(self, mention: Mention) -> SectionMatch:
-        """Return where a mention leads, one of whose ids is here."""
+        """Return the place of a mention, one of whose ids is known."""
         id_ = next(id_ for id_ in mention.ids if id_ in self._begins)
         first = self._begins[id_]
         section = mention.section
@@ -187,8 +187,8 @@ class SectionIndex:
     def _choose(self, place: SectionMatch, query: str) -> SectionMatch:
         """Return `place` in the document that the words of `query` beyond the mention name.
 
-        There is no telling where they name several alike, unless these are copies, or none, or
-        another document better.
+        The document is undecided if the words name several equally well that are not copies, name
+        none, or name another document better.
         """
         holders = self._group(place.first)
         if len(holders) < 2:

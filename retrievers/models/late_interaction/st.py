@@ -34,7 +34,7 @@ class StTokenEncoder(TokenEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the tokens read and the type of numbers."""
+        """The digest of the files, the tokens read and the type of numbers."""
         return digest("st token vectors", REVISION, self._files.digest, *self._recipe.kept)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
@@ -47,7 +47,7 @@ class StTokenEncoder(TokenEncoder):
         return vectors
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, the tokens read if not the model's own, and the runtime."""
+        """Return name, build, digest, the tokens read if not the model's own, and the runtime."""
         return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
     def _encode(self, method: str, texts: Sequence[str]) -> list[Vectors]:

@@ -70,7 +70,7 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         return body | ({self.dimensions_key: self.dimensions} if self.dimensions else {})
 
     def say(self, kind: Kind) -> Mapping[str, Any]:
-        """Return what else a body says of texts of a `kind`."""
+        """Return the other fields of a body for texts of a `kind`."""
         return {}
 
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
@@ -95,13 +95,13 @@ class ServedEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the address, the model, and all that is said of a passage."""
+        """The digest of the address, the model, and all that is said of a passage."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.dimensions, given.passage_prefix]
         return digest("served encoder", REVISION, *kept, given.truncate)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text."""
+        """Return one row per text."""
         parts = list(self.encode_parts(texts))
         rows = np.empty((len(texts), parts[0].vectors.shape[1] if parts else 0), np.float32)
         for part in parts:
@@ -191,7 +191,7 @@ class ServedEncoder(Encoder):
         return EncodedPart(batch, vectors, taken, Usage(tokens), retries, watched.waited)
 
     def _ask(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, int]:
-        """Return a row a text, and the tokens of all; what is too long is sent in smaller calls."""
+        """Return a row per text, and all tokens; calls that are too long are split."""
         given = self._settings
 
         def read(reply: Any) -> tuple[Vectors, Usage]:

@@ -88,7 +88,7 @@ class ListwiseReranker(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the model, the window and the words read."""
+        """The digest of the model, the window and the words read."""
         given = self._settings
         kept = [given.window, given.step, given.words]
         return digest("listwise", REVISION, self._model.model.identity, *kept)
@@ -113,7 +113,7 @@ class ListwiseReranker(CrossEncoder):
         return total
 
     def metadata(self) -> Mapping[str, Any]:
-        """The model, the window, and the prices."""
+        """Return the model, the window, and the prices."""
         return {
             **self._model.metadata(),
             "backend": "listwise",

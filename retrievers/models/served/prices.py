@@ -50,7 +50,7 @@ class ListedModel:
 
 
 def find_listed(provider: str, model: str) -> ListedModel | None:
-    """Return what is listed of a provider's model. Raises AssayError for a list of wrong form."""
+    """Return the list's entry for a provider's model. Raises AssayError for a malformed list."""
     own = os.environ.get(VARIABLE)
     for path in filter(None, (own and Path(own), LIST)):
         known = _read(path).providers.get(provider)

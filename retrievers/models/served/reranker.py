@@ -48,7 +48,7 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
 
     def read(self, reply: Any) -> tuple[Any, str, int | None]:
         """Return the rows, each with an `index`, the key of their scores, and what was billed,
-        None if the service does not tell. Raises whatever a broken answer does.
+        None if the service does not say. A malformed reply may raise any error.
         """
         return reply[self.rows], "relevance_score", find_billed(reply, self.billed)
 
@@ -64,13 +64,13 @@ class ServedCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the address, the model and the unit that scores are asked for in."""
+        """The digest of the address, the model and the unit that scores are asked for in."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.scores]
         return digest("served cross-encoder", REVISION, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text."""
+        """Return one score per text."""
         most = self._settings.most_texts
         parts = (texts[begin : begin + most] for begin in range(0, len(texts), most))
         return [score for part in parts for score in self._score(query, part)]
