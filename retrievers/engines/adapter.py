@@ -35,7 +35,7 @@ _SCORE = itemgetter(1)
 
 
 class StoredIndex(NamedTuple):
-    """An index that is whole: the seconds it took to make, its bytes, if it was there before."""
+    """A complete index: the seconds that it took to build, its bytes, True if it was cached."""
 
     seconds: float
     bytes: int
@@ -63,7 +63,7 @@ class Allowed:
 
     @property
     def fewer(self) -> Listed:
-        """The shorter list of positions that says what may be found."""
+        """The shorter of two lists: of the texts that may be found, or of the others."""
         if 2 * len(self.positions) <= self.texts:
             return Listed(self.tolist(), others=False)
         others = np.delete(np.arange(self.texts), self.positions)
@@ -78,7 +78,7 @@ class AdapterSettings(StoreSettings):
         raise NotImplementedError
 
     def list_shape(self) -> list[Any]:
-        """Return the settings on which an index depends; others count when searching only."""
+        """Return the settings on which an index depends; others affect searches only."""
         return []
 
     def is_exact(self, texts: int) -> bool:
@@ -87,11 +87,11 @@ class AdapterSettings(StoreSettings):
 
 
 class Adapter(Engine, Generic[S, H]):
-    """An engine with its settings; `_opened` is what is asked, None if nothing is indexed.
+    """An engine with its settings; `_opened` is the open index, None if nothing is indexed.
 
-    A subclass says how an index is stored and released, and how it is asked for each search that
-    its capabilities name. Equal scores are ordered by position here, unless a subclass does so for
-    its dense list. Within the lists that an engine fuses itself, their order is the engine's.
+    A subclass stores and releases an index, and implements each search that its capabilities name.
+    Equal scores are ordered by position here, unless a subclass does so for its dense list. Within
+    the lists that an engine fuses itself, their order is the engine's.
     """
 
     revision: ClassVar[int] = 1  # raise an adapter's when it comes to store other things
@@ -220,7 +220,7 @@ class Adapter(Engine, Generic[S, H]):
         return math.inf
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
-        """Return the digest of all on which the index depends; vectors follow from the others."""
+        """Return the digest of everything that the index depends on; vectors follow from it."""
         code = (self.name, self.revision, find_source(self._settings))
         content = digest_texts(texts)
         return digest(code, self._list_versions(), self._shape(), identity, content)
@@ -230,7 +230,7 @@ class Adapter(Engine, Generic[S, H]):
         return ()
 
     def _shape(self) -> Sequence[Any]:
-        """Return the settings on which the index depends; others count when searching only."""
+        """Return the settings on which the index depends; others affect searches only."""
         return self._settings.list_shape()
 
     @abstractmethod
@@ -248,9 +248,10 @@ class Adapter(Engine, Generic[S, H]):
         raise self._lack("keyword")
 
     def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return what the engine fuses of both lists, each cut at its depth, in any order.
+        """Return the engine's fusion of both lists, each cut at its depth, in any order.
 
-        All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
+        Return all of it, whatever the `limit`, if the engine breaks ties at random or does not say
+        how it breaks them.
         """
         raise self._lack("hybrid")
 
@@ -268,10 +269,10 @@ class Adapter(Engine, Generic[S, H]):
 
 
 def _widen(search: Callable[[int], list[Scored]], limit: int, deeper: bool = True) -> list[Scored]:
-    """Return what `search` finds to `limit`, and all that ties with the last of it.
+    """Return the results of `search` to `limit`, and all that tie with the last one.
 
-    More is asked for until a score is lower, or the store gives no more. Not with `deeper` false:
-    what approximate search finds depends on how much it is asked for.
+    More is requested until a score is lower, or the store gives no more. With `deeper` false no
+    more is requested, since the results of approximate search depend on the number requested.
     """
     most = max(limit, DEEPEST) if deeper else limit
     asked = min(limit + 1, most)

@@ -79,10 +79,10 @@ class EngineLists(NamedTuple):
 class Engine(ABC):
     """One collection in one engine. Searches give (position in the indexed texts, score) pairs.
 
-    They are safe to call from several threads, and give nothing where nothing is indexed. A text
+    They are safe to call from several threads, and return nothing if nothing is indexed. A text
     is data: no character of it is an operator of the engine's query language. Every method raises
-    AssayError, in one line that names the engine, for what the user can mend, and once something is
-    indexed for a search that is not among its `searches`.
+    AssayError, in one line that names the engine, for errors that the user can correct, and, once
+    texts are indexed, for a search that is not among its `searches`.
     """
 
     depth: LegDepths
@@ -98,8 +98,8 @@ class Engine(ABC):
         """Make `texts` searchable, in place of any before; they may be found built already.
 
         `vectors` has one row per text, float32 of unit length; `identity` is that of their encoder.
-        Where there is no dense search the rows may be empty.
-        What is cut off half-way leaves nothing that a later call would take for whole.
+        Without dense search the rows may be empty. An interrupted call leaves nothing that a later
+        one would take for complete.
         """
 
     @abstractmethod
@@ -114,7 +114,7 @@ class Engine(ABC):
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
         """Return the engine's own fusion of both, best first, equal scores by position.
 
-        What is fused does not depend on `limit`: a smaller one gives the head of the same list.
+        The fusion does not depend on `limit`: a smaller one gives the head of the same list.
         """
 
     @property
@@ -146,7 +146,7 @@ class Engine(ABC):
         return None
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
-        """Return, fetched apart, the two lists that `hybrid` fuses, in the order that it does."""
+        """Return the two lists that `hybrid` fuses, each fetched alone, in the fusion's order."""
         return EngineLists(
             self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword)
         )

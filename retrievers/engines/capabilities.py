@@ -27,7 +27,7 @@ class Feature:
         return ".".join(map(str, self.since))
 
     def find_lack(self, version: str) -> str:
-        """Return in words why a server of this version lacks it, empty if it does not."""
+        """Return in words why a server of this version lacks the feature; empty if it has it."""
         parts = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
         if parts >= self.since:
             return ""
@@ -121,7 +121,7 @@ class Capabilities:
 
 
 def _is_there(module: str) -> bool:
-    """Return True if a module can be found; of one below a package that is not there it cannot."""
+    """Return True if a module can be found; False if its parent package is missing."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

@@ -19,7 +19,7 @@ class EmbeddedEngine(Adapter[S, H]):
         super().__init__(settings, resources)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return also the version of what the extra brings."""
+        """Return also the version of the extra's packages."""
         version, *_ = self._settings.capabilities.list_versions()
         return {**super().metadata(), "version": version}
 
@@ -48,4 +48,4 @@ class EmbeddedEngine(Adapter[S, H]):
 
     @abstractmethod
     def _open(self, folder: Path) -> H:
-        """Open the files in `folder`; raises whatever where they are broken."""
+        """Open the files in `folder`; damaged files may raise any error."""

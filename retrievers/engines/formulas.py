@@ -36,7 +36,7 @@ class Formula(ABC):
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused (position, score) pairs, best first, equal scores by position.
 
-        What only a list of weight 0 holds is left out, whatever an engine does with it.
+        Texts that only a list of weight 0 holds are left out, whatever an engine does with them.
         """
         counts = self.counts
         return self._fuse(dense if counts[0] else (), keyword if counts[1] else ())
@@ -47,11 +47,11 @@ class Formula(ABC):
 
     @property
     def most(self) -> int | None:
-        """The most that an engine returns of what it fused; None if it returns all."""
+        """The most fused texts that an engine returns; None if it returns all."""
         return None
 
     def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return all that is fused, also what is beyond `most`."""
+        """Return all fused texts, also those beyond `most`."""
         return self.fuse(dense, keyword)
 
 
@@ -258,7 +258,7 @@ def _scale(scored: Sequence[Scored]) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class OneList(Formula):
-    """Nothing is fused: the dense list of an engine, whose scores `says` describes."""
+    """The dense list of an engine, with nothing fused; `says` describes its scores."""
 
     says: str
 

@@ -1,4 +1,4 @@
-"""The definitions leg: who asks what a term means finds where the documents say so."""
+"""The definitions leg: finds the definitions of a term that a query asks for."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,8 +71,8 @@ class DefinitionsLegSettings(LegSettings):
 class DefinitionsLeg(Leg):
     """Finds the chunks in which a term is defined, and nothing for other queries.
 
-    Definitions that stand under a title which the query names (“for purposes of Condominiums”)
-    come first; then those in places of definitions, those elsewhere, and short names. The score is
+    Definitions under a title that the query names (“for purposes of Condominiums”) come first;
+    then those in places of definitions, those elsewhere, and short names. The score is
     1 / rank.
     """
 
@@ -116,7 +116,7 @@ class DefinitionsLeg(Leg):
     def _find_term(self, query: str) -> tuple[str, str]:
         """Return the term that `query` asks for and the context it names; empty if there is none.
 
-        Where the question may have another answer, a context must be a title that the term is
+        If the question may have another answer, a context must be a title that the term is
         defined under.
         """
         if len(query) > LONGEST:

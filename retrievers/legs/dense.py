@@ -140,14 +140,14 @@ class DenseLeg(ScoringLeg):
         )
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """Return the same leg for some of the chunks; None if vectors are kept smaller.
+        """Return the same leg for some of the chunks; None if vectors are stored smaller.
 
-        Which of those are compared exactly depends on all that is found.
+        With smaller vectors, the chunks to be compared exactly depend on all chunks found.
         """
         return None if self._compressed else super().restrict(allowed)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return the facts of the encoder; of smaller vectors what they are, and what they find."""
+        """Return the facts of the encoder, and of smaller vectors their form and recall."""
         if self._compressed is None:
             return {**self._encoder.metadata(), "search": "exact cosine"}
         return {
@@ -157,7 +157,7 @@ class DenseLeg(ScoringLeg):
         }
 
     def _compress(self) -> float:
-        """Make the smaller form, measure what it finds, and return the seconds of the first."""
+        """Make the smaller form, measure its recall, and return the seconds of making it."""
         settings = self._settings
         begin = time.perf_counter()
         self._compressed = CompressedVectors(

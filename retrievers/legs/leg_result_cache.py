@@ -26,9 +26,9 @@ class LegResultCache:
         self._fresh: dict[str, LegResult] = {}
 
     def take(self, asked: Asked, depth: int, search: Callable[[int], LegResult]) -> LegResult:
-        """Return what was found to this depth or a greater one, or let `search` find it.
+        """Return the stored result to this depth or a greater one, or call `search`.
 
-        Milliseconds are those of the search that found it. Other calls are known by their depth.
+        Milliseconds are those of the original search. Other calls are known by their depth.
         """
         reached, result = self._found.get(asked, (0, None))
         if result is None or reached < depth:

@@ -44,10 +44,9 @@ M = TypeVar("M", bound=Metered)
 class Calls:
     """Makes the calls to one model, `name`, and enters each into a ledger.
 
-    It is safe to call from any number of threads; `calls_at_once` calls are under way at most.
-    The first error that no further call can mend stops it: whoever asks gets that error, and so
-    does everybody who asks later. Leaving it waits for the calls that are under way, because they
-    are paid for.
+    It is safe to call from any number of threads; at most `calls_at_once` calls are under way.
+    The first error that no further call can mend stops it: that call and all later ones raise the
+    error. Leaving the context waits for the calls that are under way, because they are paid for.
     """
 
     def __init__(self, name: str, ledger: CostLedger, pace: PaceSettings) -> None:
@@ -113,7 +112,7 @@ class Calls:
         return try_again(send, self._wait)
 
     def _reserve(self, most_prompt: int, most_output: int) -> str:
-        """Enter a call into the ledger, once all that hinders it has passed."""
+        """Enter a call into the ledger, once pauses and limits allow it."""
         with self._changed:
             while True:
                 if self._stopped:
@@ -142,7 +141,7 @@ class Calls:
     def _end(
         self, call: str, usage: Usage | None = None, *, lost: bool = False, stop: str = ""
     ) -> None:
-        """Count a call as over, whatever becomes of its entry: others wait for its end."""
+        """Count a call as over, even if its entry fails: others wait for its end."""
         with self._changed:
             self._calls -= 1
             self._changed.notify_all()

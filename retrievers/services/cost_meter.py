@@ -45,7 +45,7 @@ _watch: ContextVar[CostMeter | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watch() -> Iterator[CostMeter]:
-    """Watch what is called in this context, and not within a `watch` inside it."""
+    """Meter the calls in this context, except those within a nested `watch`."""
     with count_retries() as retried:
         watched = CostMeter(retried)
         token = _watch.set(watched)

@@ -141,7 +141,7 @@ class CostLedger:
             self._enter({"call": call, "end": "released"})
 
     def lose(self, call: str) -> None:
-        """Enter that nobody knows what a call cost: it counts at its worst."""
+        """Enter that the cost of a call is unknown: it counts at its worst."""
         with self._lock():
             self._catch_up()
             self.run += _lost(self._unsettled[call])

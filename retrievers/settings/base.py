@@ -1,4 +1,4 @@
-"""Typed settings: what a YAML file may say, and how each component comes to be built from it."""
+"""Typed settings: the values allowed in a YAML file, and the building of components from them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -14,7 +14,8 @@ from assay.retrievers.store.paths import parse_path
 def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
 
-    And where it asks for what needs trust, and has none. `config` is as for `read_text`.
+    Also raises if it is untrusted and asks for something that needs trust. `config` is as for
+    `read_text`.
     """
     values = parse_mapping(read_text(path, config=config), str(path))
     check_values(path, values)

@@ -80,13 +80,13 @@ def trusts_all() -> bool:
 
 
 def check_values(path: Path, values: Any) -> None:
-    """Raise TrustError if `values`, read from `path`, ask for what needs trust it has not."""
+    """Raise TrustError if an untrusted `path` has `values` that need trust."""
     if not is_trusted(path) and (asked := list_asked(values)):
         raise TrustError(path, asked)
 
 
 def list_asked(values: Any) -> list[str]:
-    """Return what `values` ask for that needs trust, each with its key."""
+    """Return the requests in `values` that need trust, each with its key."""
     return [f"{' '.join(key.split())}: {what}" for key, what in dict(_find_asked(values)).items()]
 
 

@@ -1,9 +1,8 @@
 """The content-addressed cache: small values in SQLite, indexes in folders.
 
-Whatever is stored under a key never changes, so readers need no lock, and may read where nothing
-can be written. A writer killed at any moment leaves either the whole entry or none; a database that
-is no longer one is set aside and made again, and so is a folder whose files are not as they were
-written: each is sealed. Both are said on standard error.
+The value of a key never changes, so readers need no lock, and may read a read-only cache. A writer
+killed at any moment leaves either the whole entry or none; a damaged database is set aside and made
+again, and so is a folder whose files differ from their seal. Both are reported on standard error.
 """
 
 import json

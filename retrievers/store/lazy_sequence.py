@@ -1,4 +1,4 @@
-"""Sequences longer than memory should hold: what is in them is made again when it is asked for."""
+"""Sequences longer than memory should hold: their items are made again at each access."""
 
 from abc import abstractmethod
 from array import array
@@ -55,10 +55,10 @@ class LazySequence(Sequence[T]):
 
 
 class IdSequence(LazySequence[N]):
-    """Items that each have an id of their own; of the ids 12 bytes each are kept.
+    """Items with distinct ids; 12 bytes are kept for each id.
 
     `hashes` has Python's hash of each id, in the order of the items. `digest_content` returns a
-    digest of all that they are made of, "" if that is not known.
+    digest of everything that the items are made of, "" if that is not known.
     """
 
     def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:

@@ -1,4 +1,4 @@
-"""Seals of folders: what their files were when they were written, to find those that are not so."""
+"""Seals of folders: the state of their files when written, to find those that have changed."""
 
 import os
 import random
@@ -16,8 +16,7 @@ SAMPLED = 1  # blocks of a large file that are compared besides the first and th
 class SealedFile(NamedTuple):
     """The bytes of a file, when it was written, and the CRC-32 of each of its blocks.
 
-    A checksum finds what a disk or a hand spoils; against somebody who means harm the cache is kept
-    by its permissions.
+    A checksum finds accidental damage; only its permissions protect the cache against attacks.
     """
 
     size: int

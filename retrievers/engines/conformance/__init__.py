@@ -57,7 +57,7 @@ def nothing_is_found_in_nothing(make: Make) -> None:
 
 
 def what_is_missing_is_refused(make: Make) -> None:
-    """A search that an engine has not is refused in one line that names it."""
+    """A search that an engine lacks is refused in one line that names the engine."""
     with closing(make()) as engine:
         index(engine)
         for kind in SEARCHES:
@@ -149,7 +149,7 @@ def smaller_limits_give_heads(make: Make) -> None:
 
 
 def same_answer_again(make: Make) -> None:
-    """The same search gives the same list, also from an engine opened anew."""
+    """The same search gives the same list, also from an engine opened again."""
 
     def ask(engine: Engine) -> list[list[Scored]]:
         return [search_fully(engine, query, 50) for query in QUERIES]

@@ -16,9 +16,9 @@ LIMIT = 20
 
 
 def restricted_engines_find_the_rest_in_order(make: Make) -> None:
-    """An engine that passes over texts finds the others as in its whole list.
+    """An engine that skips forbidden texts finds the others in the order of its whole list.
 
-    What it fuses is in the lists of these; approximate search may find others of them.
+    Its fused texts are in the lists of these; approximate search may find others of them.
     """
     with closing(make()) as engine:
         index(engine)

@@ -51,9 +51,9 @@ class CollectionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A collection that is whole: by what name it is asked, and what is noted of it.
+    """A complete collection: its name on the server, and the facts in its note.
 
-    `bytes` is 0 if the server does not tell; `cached` says that it was there before.
+    `bytes` is 0 if the server does not report it; `cached` is True if it existed before.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """An index that this project made: its name there, how many texts it holds, its size.
+    """An index that this project made: its name on the server, its number of texts, its size.
 
-    `bytes` is None if the server does not tell; `created` is a time in UTC as
-    `2026-01-31T12:00:00Z`, empty if it is not known. `texts` is 0 for what a killed process
-    left half-made.
+    - `bytes`: None if the server does not report it.
+    - `created`: a time in UTC as `2026-01-31T12:00:00Z`, empty if it is not known.
+    - `texts`: 0 for an index that a killed process left incomplete.
     """
 
     name: str
@@ -80,8 +80,8 @@ class StoredIndex:
 class CollectionBuilder:
     """Finds the collection of a plan in a store, or makes it of texts and their vectors.
 
-    To mark it whole is the last step: what is cut off before is never found. One that follows the
-    documents (`kept`) is not made again for other texts: of the documents that changed its rows are
+    The last step marks it as complete: an interrupted one is never found. A collection that follows
+    the documents (`kept`) is not made again for other texts: the rows of changed documents are
     replaced. `documents` has the positions of the texts of each document, in their order.
     """
 
@@ -103,9 +103,9 @@ class CollectionBuilder:
         self._kept = store.settings.kept_name
 
     def open(self) -> Collection:
-        """Return the collection, which is made where it is not found.
+        """Return the collection; create it if it is not found.
 
-        Raises AssayError for one of that name that this must not replace.
+        Raises AssayError if a collection of that name exists that must not be replaced.
         """
         if found := self._find():
             return found
@@ -128,7 +128,7 @@ class CollectionBuilder:
         return Collection(name, note, self._measure(name), cached=False)
 
     def _find(self) -> Collection | None:
-        """Return the collection if it is there and whole; one that lost texts is removed."""
+        """Return the collection if it is complete; remove it if it lost texts."""
         store, plan = self._store, self._plan
         for name, note in sorted(read_notes(store).items()):
             if not note["complete"] or name_of_index(name) != plan.name:
@@ -190,7 +190,7 @@ class CollectionBuilder:
         return Collection(name, told, cached=False)
 
     def _describe(self) -> dict[str, Any]:
-        """Return what is noted of a collection when it is begun."""
+        """Return the note of a collection when its creation begins."""
         told = {name: value for name, value in asdict(self._plan).items() if name != "name"}
         created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {**told, "created": created, "made_by": MADE_BY}
@@ -243,7 +243,7 @@ class StoreServer:
         return self._store.version
 
     def list_stored(self) -> list[StoredIndex]:
-        """Return them by the name of the index, and by their own name where they are not whole."""
+        """Return them by the name of the index, and incomplete ones by their own name."""
         notes = read_notes(self._store) if self._store.exists() else {}
         sizes = self._store.ask(self._store.find_sizes) if notes else {}
         stored = [

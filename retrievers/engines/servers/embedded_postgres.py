@@ -70,7 +70,7 @@ class EmbeddedServer:
         return self._data.exists()
 
     def find_socket(self) -> Path:
-        """Return the folder of the server's socket; the server is started where it does not run.
+        """Return the folder of the server's socket; start the server if it does not run.
 
         It then runs at least until `close`. Raises AssayError if it cannot be started.
         """
@@ -89,7 +89,7 @@ class EmbeddedServer:
                 raise AssayError(f"postgres: {self.folder}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Use the server no longer; it is stopped where nobody else does."""
+        """Release the server; stop it if no other process uses it."""
         with self._lock:
             if self._lease is not None:
                 with self._alone():
@@ -102,7 +102,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process start or stop the server meanwhile."""
+        """Keep other processes from starting or stopping the server in this block."""
         file = _lock(self.folder / "lock")
         try:
             yield

@@ -1,4 +1,4 @@
-"""The engine that the verbs of a store make, and the settings of all of them."""
+"""The engine on top of a store's operations, and the settings of all servers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -55,7 +55,7 @@ class ServerSettings(AdapterSettings):
 
 
 class OpenCollection(NamedTuple):
-    """A collection on a server: who asks it, and by what name."""
+    """A collection on a server: the store that searches it, and its name."""
 
     store: Store
     name: str
@@ -72,7 +72,7 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         self._documents = documents if self._settings.capabilities.links else {}
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the store has before and after each position."""
+        """Return the positions that the store links before and after each position."""
         if self._opened is None or not self._linked:
             return None
         store, name = self._opened
@@ -95,7 +95,7 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
 
     @property
     def reproducible(self) -> bool:
-        """Not where a collection follows the documents: it keeps statistics of what is gone."""
+        """False also for a collection that follows the documents: statistics of old rows remain."""
         return super().reproducible and not self._settings.kept_name
 
     @property
