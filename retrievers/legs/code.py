@@ -169,7 +169,7 @@ def _hold_code(tokens: Mapping[str, bool]) -> bool:
 
 
 def read_entries(corpus: Corpus) -> Iterator[Entry]:
-    """Yield the code that stands in each chunk, in order of the chunks."""
+    """Yield the code in each chunk, in order of the chunks."""
     spans = {id_: list(find_code(found)) for id_, found in corpus.structures.items()}
     for position, chunk in enumerate(corpus.chunks):
         inline = []

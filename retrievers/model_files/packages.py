@@ -35,7 +35,7 @@ class Source:
 class PinnedFile:
     """A file by its name in the model's folder; `size` in bytes.
 
-    The later `sources` stand in when the earlier ones cannot be had.
+    The later `sources` are used if the earlier ones cannot be fetched.
     """
 
     name: str

@@ -111,7 +111,7 @@ class CachingEncoder(Encoder):
 
     def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
         """Return the tokens that a service counted for the distinct `texts`, and their cost in
-        US dollars today, None if no price is known; None if no service is asked.
+        US dollars today, None if no price is known; None if no service is called.
         """
         if not self.charged or (tokens := self._entries.recall(TOKENS_KIND, texts)) is None:
             return None

@@ -66,7 +66,7 @@ class View:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The chunks and the documents, made when they are asked for."""
+        """The chunks and the documents, made at the first access."""
         documents = self._whole.documents
         return Corpus(
             [self._whole.chunks[i] for i in self.positions],

@@ -13,9 +13,9 @@ from assay.retrievers.settings import Resources, Settings
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The request a step hands on; in words and numbers what it did, if that is not plain.
+    """The request a step hands on; in words and numbers what it did, if that is not obvious.
 
-    `degraded` says that the step could not do its work, and what was done without it.
+    `degraded` says in words that the step failed, and how the search went on without it.
     """
 
     request: LegQuery
@@ -36,10 +36,10 @@ class QueryStep(ABC):
 
     @abstractmethod
     def apply(self, request: LegQuery) -> StepResult:
-        """Return what becomes of `request`. Safe to call from threads."""
+        """Return the step's result for `request`. Safe to call from threads."""
 
     def restrict(self, documents: Set[str]) -> "QueryStep":
-        """Return the same step, that knows these documents alone, in what it says and does.
+        """Return the same step, knowing these documents only, in its results and its notes.
 
         One that learns of the corpus overrides it. A plug-in that does not is made again for them.
         """

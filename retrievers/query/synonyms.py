@@ -196,10 +196,10 @@ class SynonymsSettings(QueryStepSettings):
 
 
 class Synonyms(QueryStep):
-    """Appends synonyms to what some legs are asked.
+    """Appends synonyms to the queries of some legs.
 
-    Stop words, names (capitals within a word, digits, underscores), abbreviations and what is
-    quoted have no synonyms. None is added that is in the query already, by its stem.
+    Stop words, names (capitals within a word, digits, underscores), abbreviations and quoted words
+    have no synonyms. None is added whose stem is in the query already.
     """
 
     def __init__(self, settings: SynonymsSettings, wordnet: WordNet, legs: Sequence[str]) -> None:
@@ -225,7 +225,7 @@ class Synonyms(QueryStep):
         return {"wordnet": self._wordnet.identity}
 
     def _find(self, text: str) -> dict[str, list[str]]:
-        """Return the synonyms to add, by the word they stand for."""
+        """Return the synonyms to add, by the word they belong to."""
         known = self._words.find_stems(text)
         found: dict[str, list[str]] = {}
         for word in dict.fromkeys(PLAIN.findall(QUOTED.sub(" ", text))):

@@ -43,7 +43,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
 
     @abstractmethod
     def write_prompt(self, query: str) -> Prompt:
-        """Return what the model is asked."""
+        """Return the prompt for the model."""
 
     @abstractmethod
     def read(self, answer: str, *, cut_off: bool) -> list[str]:
@@ -62,7 +62,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
         return WritingStep(self, self.open(resources))
 
     def expect(self, query: str) -> Usage:
-        """Return about how many tokens a call takes, found out without making it."""
+        """Return the approximate number of tokens of a call, without making it."""
         size = len(self.write_prompt(query).text.encode("utf-8", "replace"))
         return Usage(size // USUAL_BYTES_PER_TOKEN, output=self.tokens)
 

@@ -54,7 +54,7 @@ def read_value(value: Any, type_: FieldType) -> Value | None:
 
 
 def read_date(value: Any) -> datetime | None:
-    """Return the moment that a date, or a text in ISO 8601, stands for; None for anything else."""
+    """Return the moment of a date, or of a text in ISO 8601; None for anything else."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

@@ -38,7 +38,7 @@ _PARTS: "list[Part[Any]]" = []
 
 
 class Classes(Mapping[str, type[T]]):
-    """Settings classes by the `type` that names each; one is imported when it is asked for."""
+    """Settings classes by the `type` that names each; each is imported at its first use."""
 
     def __init__(self, package: str, paths: Mapping[str, str]) -> None:
         self._package = package

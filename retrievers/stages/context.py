@@ -185,9 +185,9 @@ class Stretch:
 def assemble(hits: Sequence[Hit]) -> str:
     """Return `hits` as the Markdown that a prompt gets.
 
-    Documents stand in the order of their best hits, the passages of each in the order of its
+    Documents are in the order of their best hits, the passages of each in the order of its
     text, under a heading that names the path to them. Passages of a section that touch or overlap
-    are joined; others are set apart by a rule. What terms mean comes last, where hits tell.
+    are joined; others are separated by a rule. Definitions that hits carry come last.
     """
     return SEPARATOR.join(map(_write, _gather(hits)))
 
@@ -195,7 +195,7 @@ def assemble(hits: Sequence[Hit]) -> str:
 def assemble_marked(hits: Sequence[Hit]) -> tuple[str, list[tuple[Chunk, ...]]]:
     """Return `hits` as `assemble` does, with a number before each passage, and their chunks.
 
-    The chunks of number 1 come first. What terms mean has no number.
+    The chunks of number 1 come first. Definitions have no number.
     """
     parts, chunks = [], []
     for stretch in _gather(hits):

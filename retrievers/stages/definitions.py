@@ -1,4 +1,4 @@
-"""Definitions: hits carry what the documents say the terms in them mean."""
+"""Definitions: hits carry the documents' definitions of the terms in them."""
 
 import copy
 from collections.abc import Iterator, Sequence, Set

@@ -92,7 +92,7 @@ def _cut_parents(corpus: Corpus, doc_id: str) -> Iterator[Chunk]:
 
 
 def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence: int) -> Chunk:
-    """Return the passage at `span` as a chunk. Like a chunk's, its id does not tell its place."""
+    """Return the passage at `span` as a chunk, with an id that does not depend on its place."""
     text = document.text[slice(*span)]
     first = children[0]
     levels = zip(*(chunk.headings for chunk in children), strict=False)
@@ -142,10 +142,10 @@ class NeighboursSettings(StageSettings):
 class Neighbours(Stage):
     """Puts the chunks before and after a hit, of the same document, right behind it.
 
-    So at most two for each of the first `top` hits; those of pinned hits behind the last of these.
-    One that stands further below moves up; one that stands above stays. The rule is meant to fire
-    on 10 to 40 % of the queries of a run, which its counts `expanded` tell: less often it is of no
-    use, more often it is no choice. Reciprocal rank fusion would make it fire on nearly all: it
+    It adds at most two for each of the first `top` hits; those of pinned hits follow the last
+    pinned hit. A neighbour further below moves up; one above stays. The rule is meant to apply to
+    10 to 40 % of the queries of a run, as its counts `expanded` show: less often it is of no use,
+    more often it does not select. With reciprocal rank fusion it would apply to nearly all: that
     puts ranks 1 and 2 within 2 % of each other.
     """
 

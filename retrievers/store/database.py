@@ -144,14 +144,14 @@ def _is_still_broken(path: Path) -> bool:
 
 
 def _lock(path: Path) -> BaseFileLock:
-    """Return the lock of those who make a database, or set it aside."""
+    """Return the lock for making a database, or setting it aside."""
     return FileLock(path.with_suffix(".sqlite.lock"))
 
 
 def _prepare(path: Path) -> None:
     """Make a database with its journal mode and its table, or see that the one there has them.
 
-    A new one gets its name when it is whole: who reads meets either none or all of it. SQLite waits
+    A new one gets its name when it is whole: readers see either none or all of it. SQLite waits
     for no lock when it changes the journal mode, so one process at a time does it.
     """
     with _lock(path):

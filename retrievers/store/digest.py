@@ -25,7 +25,7 @@ def digest(*parts: Any) -> str:
 
 
 class Texts(LazySequence[str]):
-    """Texts made again when they are asked for; their digest is computed once."""
+    """Texts made again at each access; their digest is computed once."""
 
     @cached_property
     def digest(self) -> str:

@@ -14,10 +14,10 @@ LONGEST = 60  # characters of a name that the file in the making bears: file sys
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Tell what the operating system refuses in this block as an AssayError: `path` and cause.
+    """Raise an AssayError with `path` and cause for errors of the operating system in this block.
 
-    A full disk, a folder that may not be written, a name that is too long. What a network says is
-    not its affair.
+    Examples: a full disk, a read-only folder, a name that is too long. Network errors are not
+    converted.
     """
     try:
         yield
@@ -57,7 +57,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_partial(paths: Iterable[Path]) -> None:
-    """Remove what killed processes left of files in the making, for who holds their lock."""
+    """Remove unfinished files of killed processes; the caller must hold their lock."""
     for path in paths:
         begins = _begin(path)
         for left in path.parent.glob(f"{escape(begins)}*"):

@@ -56,7 +56,7 @@ class TermCounts:
         return _split(self.starts, entries)
 
     def list_terms(self) -> list[list[str]]:
-        """Return the terms of each passage, as often as they stand there, in no order."""
+        """Return the terms of each passage, as often as they occur there, in no order."""
         found: list[list[str]] = [[] for _ in self.lengths]
         for term, column in self.vocabulary.items():
             part = slice(self.starts[column], self.starts[column + 1])

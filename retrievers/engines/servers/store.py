@@ -305,7 +305,7 @@ class Store(ABC):
             self.ask(lambda: self.remove(name))
 
     def refuse(self, problem: str) -> AssayError:
-        """Return the error of a server that cannot do what is asked."""
+        """Return the error of a server that cannot serve a request."""
         return AssayError(f"{self.engine} at {self.url}: {problem}")
 
     @classmethod

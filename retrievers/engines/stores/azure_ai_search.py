@@ -176,7 +176,7 @@ class AzureSearchStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone, and not fused."""
+        """Return all fused texts; a query without words is searched by vector only, unfused."""
         depth, words = self.settings.depth, _find_words(text)
         if not words:
             found = self.dense(name, vector, depth.dense, allowed)

@@ -206,7 +206,7 @@ class CosmosStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone."""
+        """Return all fused texts; a query without words is searched by vector only."""
         if not (words := find_words(text)):
             found = self.dense(name, vector, self.settings.depth.dense, allowed)
             return self.settings.make_formula().fuse(found, [])

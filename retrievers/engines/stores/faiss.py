@@ -93,7 +93,7 @@ class FaissSettings(AdapterSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return the cosine, or what stands for it where vectors are quantised."""
+        """Return the cosine, or its approximation if vectors are quantised."""
         index = self.index
         keeps_vectors = index.type in ("flat", "hnsw") or (
             index.type == "ivf-pq" and index.refine_factor is not None

@@ -35,8 +35,8 @@ DEEPEST = 16_384
 class SingleAttempt(float):
     """A time limit in seconds that makes the client give up after one attempt.
 
-    It tries a call that found nobody again until `elapsed >= limit`, and all of its tries would be
-    counted as the server's time.
+    The client retries a call that reached no server until `elapsed >= limit`, and all of its
+    attempts would count as the server's time.
     """
 
     def __le__(self, _: float) -> bool:

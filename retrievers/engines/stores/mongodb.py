@@ -301,7 +301,7 @@ class MongoSettings(ServerSettings):
         return [FUSIONS[self.fusion]]
 
     def make_formula(self) -> Formula:
-        """Return the fusion of the stage that is asked."""
+        """Return the fusion of the query's stage."""
         weights = (self.weights.dense, self.weights.keyword)
         if self.fusion == "rank":
             return SharedRanks(RANK_CONSTANT, weights)

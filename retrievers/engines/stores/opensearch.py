@@ -149,7 +149,7 @@ class OpenSearchStore(LuceneStore):
             )
 
     def mark(self, name: str, note: str) -> None:
-        """Let the alias stand for the index."""
+        """Point the alias at the index."""
         seconds = str(json.loads(note)["seconds"])
         add = {"index": name, "alias": name_of_index(name), SECONDS: seconds}
         self.call("indices.update_aliases", body={"actions": [{"add": add}]})
@@ -180,7 +180,7 @@ class OpenSearchStore(LuceneStore):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the nearest texts; a graph finds more of them the more it is asked for."""
+        """Return the nearest texts; a graph finds more of them the more are requested."""
         reach = min(max(limit, self.settings.depth.dense), DEEPEST)
         query = self._nearest(vector, reach, allowed)
         found = self.search(name, limit, track_total_hits=False, query=query)

@@ -67,10 +67,10 @@ class PineconeStore(Store):
         return "2026-07"
 
     def open_index(self, name: str) -> "Index":
-        """Return the index, whose host is asked for once.
+        """Return the index, whose host is looked up once.
 
-        Retries are left to this project, which keeps them out of latencies: the client has no
-        setting for it where documents are searched.
+        Retries are made by this project, which keeps them out of latencies: the client has no
+        setting for them in searches.
         """
         from pinecone._internal.http_client import HTTPClient
 

@@ -163,7 +163,7 @@ class RedisStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone, and not fused.
+        """Return all fused texts; a query without words is searched by vector only, unfused.
 
         Raises AssayError if the server has no FT.HYBRID.
         """
@@ -204,7 +204,7 @@ class RedisStore(Store):
 
     @classmethod
     def read_status(cls, error: Any) -> int:
-        """Return the status that the server's words stand for."""
+        """Return the status that corresponds to the server's message."""
         said = str(cls.say(error)).casefold()
         return next((status for words, status in SAID.items() if words.casefold() in said), 0)
 

@@ -62,7 +62,7 @@ class StTokenEncoder(TokenEncoder):
         """Return the model. Raises AssayError if it has a layer that its files do not hold.
 
         sentence-transformers gives an encoder of another kind a projection of random numbers, with
-        a line in its log; other vectors at each start tell that here.
+        a line in its log; here this is detected by vectors that differ at each start.
         """
         with self._lock:
             if self._model is None:

@@ -64,7 +64,7 @@ class ServedCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """The digest of the address, the model and the unit that scores are asked for in."""
+        """The digest of the address, the model and the unit of the scores requested."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.scores]
         return digest("served cross-encoder", REVISION, *kept)

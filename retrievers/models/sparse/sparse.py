@@ -1,4 +1,4 @@
-"""Sparse encoders: settings, those on ONNX Runtime, and the cache each stands behind."""
+"""Sparse encoders: settings, those on ONNX Runtime, and the cache in front of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
