@@ -25,7 +25,7 @@ TIES = {
 
 
 def describe_hybrid(settings: StoreSettings, engine: Engine) -> dict[str, Any]:
-    """Return what hybrid means with these settings, as JSON values; known after `index`.
+    """Return the meaning of hybrid with these settings, as JSON values; known after `index`.
 
     The engine fuses its lists itself.
     """

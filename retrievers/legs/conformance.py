@@ -33,12 +33,12 @@ def make_corpus(*doc_ids: str) -> Corpus:
 
 
 def ask(leg: Leg, query: str, depth: int = DEPTH) -> LegResult:
-    """Return what `leg` finds after another leg has found the first two chunks."""
+    """Return the result of `leg` after another leg has found the first two chunks."""
     return leg.follow(query, depth, {"other": [(0, 2.0), (1, 1.0)]})
 
 
 def find(leg: Leg, query: str) -> list[Scored]:
-    """Return what `leg` finds, without the times it took."""
+    """Return the result of `leg` without its times."""
     return list(ask(leg, query).candidates)
 
 

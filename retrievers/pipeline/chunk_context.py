@@ -97,7 +97,7 @@ class NeighborhoodReader:
     def _find_links(
         self, position: int
     ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
-        """Return what a chunk points at, and what points at it; see `ChunkNeighborhood`."""
+        """Return the outgoing and incoming pointers of a chunk; see `ChunkNeighborhood`."""
         if isinstance(self._corpus.chunks, ChunkStore) or not self._references:
             return None, None
         outgoing, incoming = self._edges

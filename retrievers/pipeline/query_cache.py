@@ -177,7 +177,7 @@ class RedisStore(Store):
         self._client.close()
 
     def _ask(self, ask: Callable[[], Any]) -> Any:
-        """Return what Redis answers, or None if it does not."""
+        """Return Redis's answer, or None if there is none."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._paused_until:

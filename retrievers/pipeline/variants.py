@@ -167,7 +167,7 @@ class SharedLeg(Leg):
         return self._remember((query,), depth, partial(self._own.leg.search, query))
 
     def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
-        """Return what the leg found before, or let it search."""
+        """Return the remembered results, or let the leg search."""
         search = partial(self._own.leg.search_near, query, passages)
         return self._remember((query, *passages), depth, search)
 
@@ -182,7 +182,7 @@ class SharedLeg(Leg):
         return self._own.leg.restrict(allowed)
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the leg says."""
+        """Return the leg's neighbours of each position."""
         return self._own.leg.beside(positions)
 
     def without_query_cache(self) -> Leg:

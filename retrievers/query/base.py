@@ -59,7 +59,7 @@ class QueryStepSettings(Settings, ABC):
 
     type: str = "python"
 
-    # Whether legs then hand on ranks alone, whatever scores they give.
+    # True if legs then hand on ranks only, whatever scores they give.
     ranks_alone: ClassVar[bool] = False
 
     def find_misfit(self, legs: Mapping[str, LegSettings]) -> str:

@@ -77,7 +77,7 @@ class Endpoint:
         return module
 
     def bound(self, parts: Iterable[bytes], most: int, deadline: float) -> Iterator[bytes]:
-        """Yield what comes. Raises AssayError after `most` bytes, TimeoutError after `deadline`."""
+        """Yield the parts. Raises AssayError after `most` bytes, TimeoutError after `deadline`."""
         size = 0
         for part in parts:
             size += len(part)
@@ -88,7 +88,7 @@ class Endpoint:
             yield part
 
     def translate(self, error: Exception) -> Exception:
-        """Return what an error of the SDK means: one of ours, never with the key in it."""
+        """Return this project's error for one of the SDK's, never with the key in it."""
         if isinstance(error.__cause__, AssayError):  # of `bound`
             return error.__cause__
         status = getattr(error, "status_code", None)

@@ -140,5 +140,5 @@ KNOWN = (
 
 
 def find_known(provider: str, name: str) -> KnownModel | None:
-    """Return what is known of a provider's model."""
+    """Return the known facts on a provider's model."""
     return next((item for item in KNOWN if (item.provider, item.name) == (provider, name)), None)

@@ -151,7 +151,7 @@ class Cache:
         return folder, read(folder.path)
 
     def usage(self) -> list[Usage]:
-        """Return what each kind takes, by name."""
+        """Return the size of each kind, by name."""
         return [self._usage_of(kind) for kind in self._kinds()]
 
     def clear(self, kind: str | None = None) -> list[Usage]:

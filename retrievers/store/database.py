@@ -47,7 +47,7 @@ class Database:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def read(self, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
-        """Return what `read` finds; `nothing` where there is no database, or none that is whole.
+        """Return the result of `read`; `nothing` if there is no database, or a damaged one.
 
         Raises AssayError if it cannot be read.
         """

@@ -34,7 +34,7 @@ class Texts(LazySequence[str]):
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """Return what `digest` returns for a list of `texts`, holding one text at a time."""
+    """Return the same as `digest` for a list of `texts`, holding one text at a time."""
     return texts.digest if isinstance(texts, Texts) else _digest_each(texts)
 
 

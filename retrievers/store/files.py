@@ -67,7 +67,7 @@ def remove_partial(paths: Iterable[Path]) -> None:
 
 
 def _begin(path: Path) -> str:
-    """Return what the name of a file in the making begins with, before the process's number."""
+    """Return the beginning of an unfinished file's name, before the process's number."""
     return f".{path.name[:LONGEST]}."
 
 

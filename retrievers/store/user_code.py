@@ -66,7 +66,7 @@ def _list_libraries() -> tuple[Path, ...]:
 
 
 def _list_imports(file: Path, package: str) -> list[str]:
-    """Return what a module may import: `a` and `a.b`, of `from a import b` as of `import a.b`."""
+    """Return the names a module may import: `a`, `a.b` for `from a import b` and `import a.b`."""
     found: list[str] = []
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):

@@ -184,7 +184,7 @@ def list_ids(allowed: Allowed) -> dict[str, Any]:
 
 
 def find_reason(body: Any) -> str:
-    """Return what a server gave as its reason: the innermost is the plainest."""
+    """Return the server's reason: the innermost is the plainest."""
     cause = body.get("error") if isinstance(body, dict) else body
     if not isinstance(cause, dict):
         return shorten(cause)

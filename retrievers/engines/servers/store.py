@@ -117,7 +117,7 @@ class Store(ABC):
     in_flight: ClassVar[int] = 1
     deepest: ClassVar[int] = LAST
     most_listed: ClassVar[int] = LAST
-    # Whether an approximate index passes over texts while it searches, not after.
+    # True if an approximate index skips forbidden texts during a search, not after it.
     filters_graph: ClassVar[bool] = True
     # Those of `servers.engine.ServerSettings`; each store says which.
     settings: Any

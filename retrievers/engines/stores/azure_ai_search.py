@@ -83,7 +83,7 @@ class AzureSearchStore(Store):
         return "2026-04-01"
 
     def open_index(self, name: str) -> Any:
-        """Return what asks an index."""
+        """Return the client of an index."""
         return self._open(index_name=name, **self._options)
 
     def create(self, name: str, texts: int, dimensions: int, note: str) -> None:
@@ -290,7 +290,7 @@ class AzureSearchSettings(ServerSettings):
 
 
 def _find_words(text: str) -> dict[str, Any]:
-    """Return what asks for the words of a text; empty if it has none."""
+    """Return the query arguments for the words of a text; empty if it has none."""
     words = _OPERATORS.sub(" ", text)
     if not any(map(str.isalnum, words)):
         return {}

@@ -52,7 +52,7 @@ class ChromaSettings(AdapterSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
     def list_shape(self) -> list[Any]:

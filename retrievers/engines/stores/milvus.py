@@ -236,7 +236,7 @@ class MilvusStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server says, without how often the client says that it tried."""
+        """Return the server's message, without the client's note on its number of tries."""
         if isinstance(error, OSError):
             return error.strerror or error
         if callable(details := getattr(error, "details", None)):

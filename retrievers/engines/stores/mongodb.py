@@ -216,7 +216,7 @@ class MongoStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server gave as its reason, also that of one write of several."""
+        """Return the server's reason, also for one failed write of several."""
         details = getattr(error, "details", None)
         details = details if isinstance(details, dict) else {}
         failed = [each.get("errmsg") for each in details.get("writeErrors", ())]
@@ -370,7 +370,7 @@ class AveragedScores(Formula):
 
 
 def _match(text: str, limit: int) -> list[dict[str, Any]]:
-    """Return what searches for the words of a text; empty if it has none."""
+    """Return the stages that search for the words of a text; empty if it has none."""
     if not any(map(str.isalnum, text)):
         return []
     query = {"index": WORDS, "text": {"query": text, "path": "text"}}

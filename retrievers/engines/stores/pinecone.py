@@ -168,7 +168,7 @@ class PineconeSettings(ServerSettings):
     region: str = Field("us-east-1", min_length=1, description="the region, by the cloud's name")
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
     def list_shape(self) -> list[Any]:

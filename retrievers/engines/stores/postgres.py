@@ -252,7 +252,7 @@ class PostgresStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server, or its client, says."""
+        """Return the message of the server or its client."""
         return error.diag.message_primary or error
 
     def _select_dense(
@@ -377,7 +377,7 @@ def _is_denied(error: Exception) -> bool:
 
 
 def _defaults() -> dict[str, str]:
-    """Return what holds where the address does not say, environment variables among it."""
+    """Return the defaults for parts that the address omits, including environment variables."""
     from psycopg import pq
 
     given = {

@@ -220,7 +220,7 @@ class QdrantStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server gave as its reason."""
+        """Return the server's reason."""
         try:
             return error.structured()["status"]["error"]
         except (AttributeError, ValueError, KeyError, TypeError):
@@ -249,7 +249,7 @@ class QdrantStore(Store):
         return models.SearchParams(exact=exact, hnsw_ef=None if exact else self.settings.ef)
 
     def _filter(self, allowed: Allowed | None) -> Any:
-        """Return what is met by the texts that may be found; None if all may be."""
+        """Return the filter for the texts that may be found; None if all may be."""
         from qdrant_client import models
 
         if allowed is None:

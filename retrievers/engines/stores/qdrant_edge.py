@@ -208,7 +208,7 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, OpenIndex]):
         return q.Fusion.Rrf(k=self._settings.k, weights=[weights.dense, weights.keyword])
 
     def _filter(self) -> "qdrant_edge.Filter | None":
-        """Return what is met by the texts that may be found; None if all may be."""
+        """Return the filter for the texts that may be found; None if all may be."""
         import qdrant_edge as q
 
         if self._allowed is None:
@@ -236,7 +236,7 @@ def _ask(opened: OpenIndex, request: "qdrant_edge.QueryRequest") -> list[Scored]
 def make_embedder(
     settings: QdrantBm25Settings, average_terms: float | None = None
 ) -> "qdrant_edge.Bm25":
-    """Return what turns texts into terms and weights; queries need no average."""
+    """Return the embedder of texts into terms and weights; queries need no average."""
     import qdrant_edge as q
 
     return q.Bm25(

@@ -194,7 +194,7 @@ class SqlServerSettings(ServerSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
 

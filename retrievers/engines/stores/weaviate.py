@@ -272,7 +272,7 @@ class WeaviateStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server says, or the client of a connection."""
+        """Return the message of the server, or of the client on a connection."""
         if isinstance(error, RpcError):
             return f"{error.code}: {error.details} (gRPC, whose port {GRPC_PORT} names)"
         return getattr(error, "error", error)
