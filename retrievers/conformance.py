@@ -3,7 +3,7 @@
 from assay.retrievers.conformance import check_retriever
 def test_mine(): check_retriever(lambda: MyRetriever())
 
-The rules of the parts of a pipeline stand beside their contracts:
+The rules for the parts of a pipeline are next to their contracts:
 `assay.retrievers.legs.conformance`, and those of `query`, `stages`, `models`, `documents` and
 `engines`.
 """
@@ -39,9 +39,9 @@ class ConformanceError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked: `make` gives what is to index `documents` and answer `queries`.
+    """The subject of a check: `make` returns the retriever for `documents` and `queries`.
 
-    `search` may return what functions may return, as in a run.
+    Its `search` may return any result that functions may return in a run.
     """
 
     make: Make
@@ -285,7 +285,7 @@ def check_rules(
 
 
 def require_answers(ask: Callable[[str], object]) -> None:
-    """Raise ConformanceError where a blank or odd query, when it is asked, raises."""
+    """Raise ConformanceError if a blank or odd query, when it is asked, raises."""
     for query in ("", *ODD_QUERIES):
         try:
             ask(query)

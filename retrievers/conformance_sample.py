@@ -1,4 +1,4 @@
-"""The documents and queries by which retrievers and parts are put to their rules."""
+"""The sample documents and queries for the rules of retrievers and parts."""
 
 from assay.retrievers.base import Document
 

@@ -1,4 +1,4 @@
-"""What the adapters of all engines have in common: one index, made or found, then asked."""
+"""The base of the engines' adapters: find or build one index, then search it."""
 
 import copy
 import math
@@ -35,7 +35,7 @@ _SCORE = itemgetter(1)
 
 
 class StoredIndex(NamedTuple):
-    """An index that is whole: the seconds it took to make, its bytes, if it was there before."""
+    """A complete index: the seconds that it took to build, its bytes, True if it was cached."""
 
     seconds: float
     bytes: int
@@ -43,7 +43,7 @@ class StoredIndex(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """What a filter lists: the texts that may be found, or, with `others`, those that may not."""
+    """The texts that a filter lists: those that may be found, or with `others` all the others."""
 
     positions: list[int]
     others: bool
@@ -51,19 +51,19 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Some of the positions of so many `texts`, which rise."""
+    """The positions that may be found, in ascending order, of an index of `texts` texts."""
 
     positions: Positions
     texts: int
 
     def tolist(self) -> list[int]:
-        """Return those that may be found."""
+        """Return the positions that may be found."""
         found: list[int] = self.positions.tolist()
         return found
 
     @property
     def fewer(self) -> Listed:
-        """The shorter list of positions that says what may be found."""
+        """The shorter of two lists: of the texts that may be found, or of the others."""
         if 2 * len(self.positions) <= self.texts:
             return Listed(self.tolist(), others=False)
         others = np.delete(np.arange(self.texts), self.positions)
@@ -74,24 +74,24 @@ class AdapterSettings(StoreSettings):
     """Settings that say by themselves what the engine is."""
 
     def make_formula(self) -> Formula:
-        """Return the fusion; of an engine that fuses nothing what its one list is."""
+        """Return the fusion formula; for an engine that fuses nothing, that of its one list."""
         raise NotImplementedError
 
     def list_shape(self) -> list[Any]:
-        """Return the settings on which an index depends; others count when searching only."""
+        """Return the settings on which an index depends; others affect searches only."""
         return []
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search of so many texts compares with every vector."""
+        """Return True if dense search in `texts` texts compares the query with every vector."""
         return bool(getattr(self, "exact", True))
 
 
 class Adapter(Engine, Generic[S, H]):
-    """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
+    """An engine with its settings; `_opened` is the open index, None if nothing is indexed.
 
-    A subclass says how an index is stored and released, and how it is asked for each search that
-    its capabilities name. Equal scores are ordered by position here, unless a subclass does so for
-    its dense list. Within the lists that an engine fuses itself, their order is the engine's.
+    A subclass stores and releases an index, and implements each search that its capabilities name.
+    Equal scores are ordered by position here, unless a subclass does so for its dense list. Within
+    the lists that an engine fuses itself, their order is the engine's.
     """
 
     revision: ClassVar[int] = 1  # raise an adapter's when it comes to store other things
@@ -145,7 +145,7 @@ class Adapter(Engine, Generic[S, H]):
         return _sort(_widen(lambda n: self._search_keyword(opened, text, n), limit))[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the fused texts; of a list of weight 0 none."""
+        """Return the fused texts; a list of weight 0 contributes none."""
         if self._opened is None:
             return []
         self._check("hybrid", vector)
@@ -168,9 +168,9 @@ class Adapter(Engine, Generic[S, H]):
         )
 
     def restrict(self, allowed: Positions) -> Engine | None:
-        """Return the same for some of the texts, where the capabilities say that it can.
+        """Return a copy that finds only the texts at `allowed`, if the capabilities include this.
 
-        Not where neither those that may be found nor the others are few enough to be listed.
+        None if they do not, or if neither the allowed texts nor the others fit into one request.
         """
         fewer = min(len(allowed), self._texts - len(allowed))
         if not self._settings.capabilities.restricts or fewer > self._most_listed:
@@ -183,12 +183,12 @@ class Adapter(Engine, Generic[S, H]):
 
     @property
     def reproducible(self) -> bool:
-        """Whether it is, with these settings, as the capabilities say."""
+        """True if a rebuilt index gives the same rankings with these settings."""
         when = self._settings.capabilities.reproducible
         return when == "always" or (when == "exact" and self._exact)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return what the contract asks for, and what the adapter found or was told beside it."""
+        """Return the metadata that the contract requires, and the facts that the adapter found."""
         moving = {} if self.reproducible else {"nondeterministic": True}
         return {
             "engine": self.name,
@@ -199,7 +199,7 @@ class Adapter(Engine, Generic[S, H]):
         }
 
     def close(self) -> None:
-        """Let go of the index, which stays where it is stored."""
+        """Release the index, which remains stored."""
         if self._opened is not None:
             self._release(self._opened)
         self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
@@ -211,16 +211,16 @@ class Adapter(Engine, Generic[S, H]):
 
     @property
     def _exact(self) -> bool:
-        """Whether dense search compares with every vector."""
+        """True if dense search compares the query with every vector."""
         return self._settings.is_exact(self._texts)
 
     @property
     def _most_listed(self) -> float:
-        """How many positions one request can hold."""
+        """The greatest number of positions that one request can list."""
         return math.inf
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
-        """Return the digest of all on which the index depends; vectors follow from the others."""
+        """Return the digest of everything that the index depends on; vectors follow from it."""
         code = (self.name, self.revision, find_source(self._settings))
         content = digest_texts(texts)
         return digest(code, self._list_versions(), self._shape(), identity, content)
@@ -230,14 +230,14 @@ class Adapter(Engine, Generic[S, H]):
         return ()
 
     def _shape(self) -> Sequence[Any]:
-        """Return the settings on which the index depends; others count when searching only."""
+        """Return the settings on which the index depends; others affect searches only."""
         return self._settings.list_shape()
 
     @abstractmethod
     def _store(
         self, texts: Sequence[str], vectors: Vectors, identity: str
     ) -> tuple[H, StoredIndex]:
-        """Find or make the index and return it, open; `_facts` is told what is known by then."""
+        """Find or build the index and return it open; add the facts known by then to `_facts`."""
 
     def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine."""
@@ -248,14 +248,15 @@ class Adapter(Engine, Generic[S, H]):
         raise self._lack("keyword")
 
     def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return what the engine fuses of both lists, each cut at its depth, in any order.
+        """Return the engine's fusion of both lists, each cut at its depth, in any order.
 
-        All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
+        Return all of it, whatever the `limit`, if the engine breaks ties at random or does not say
+        how it breaks them.
         """
         raise self._lack("hybrid")
 
     def _check(self, search: Search, vector: Vectors) -> None:
-        """Raise AssayError where there is no such search, or none of such a vector."""
+        """Raise AssayError if the engine lacks the search, or the vector's dimensions differ."""
         if search not in self.searches:
             raise self._lack(search)
         check_dimensions(self.name, vector, self._dimensions)
@@ -268,10 +269,10 @@ class Adapter(Engine, Generic[S, H]):
 
 
 def _widen(search: Callable[[int], list[Scored]], limit: int, deeper: bool = True) -> list[Scored]:
-    """Return what `search` finds to `limit`, and all that ties with the last of it.
+    """Return the results of `search` to `limit`, and all that tie with the last one.
 
-    More is asked for until a score is lower, or the store gives no more. Not with `deeper` false:
-    what approximate search finds depends on how much it is asked for.
+    More is requested until a score is lower, or the store gives no more. With `deeper` false no
+    more is requested, since the results of approximate search depend on the number requested.
     """
     most = max(limit, DEEPEST) if deeper else limit
     asked = min(limit + 1, most)
@@ -285,7 +286,7 @@ def _widen(search: Callable[[int], list[Scored]], limit: int, deeper: bool = Tru
 def _sort(found: list[Scored]) -> list[Scored]:
     """Return a list with equal scores by position.
 
-    A search may take so little that sorting what is in order would show beside it.
+    A search may be so fast that sorting a list that is in order already would take a visible share.
     """
     scores = list(map(_SCORE, found))
     for i in compress(count(), map(le, scores, scores[1:])):

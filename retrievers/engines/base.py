@@ -1,4 +1,4 @@
-"""What an engine is: a store with a dense and a keyword index that fuses their lists itself."""
+"""The contract of engines: stores with a dense and a keyword index that fuse their own lists."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,8 @@ class StoreSettings(Settings, ABC):
     """Base of every engine's settings."""
 
     capabilities: ClassVar[Capabilities]
-    # The dotted key of the language by which texts become terms, where it is named as elsewhere.
+    # The dotted key of the setting for the language of analysis, if languages are named as
+    # elsewhere.
     language_key: ClassVar[str] = ""
     type: str = "python"
     depth: LegDepths = Field(
@@ -47,11 +48,11 @@ class StoreSettings(Settings, ABC):
 
     @property
     def searches(self) -> tuple[Search, ...]:
-        """What the engine can be asked for with these settings."""
+        """The searches that the engine offers with these settings."""
         return self.capabilities.searches
 
     def describe_lack(self, search: Search) -> str:
-        """Return in one line that the engine has no such search, and what to do instead."""
+        """Return one line saying that the engine lacks this search, and what to do instead."""
         if search in self.capabilities.searches:
             own = " and ".join(self.searches)
             return f"{self.type} has no {search} search with these settings, only {own}"
@@ -78,10 +79,10 @@ class EngineLists(NamedTuple):
 class Engine(ABC):
     """One collection in one engine. Searches give (position in the indexed texts, score) pairs.
 
-    They are safe to call from several threads, and give nothing where nothing is indexed. A text
+    They are safe to call from several threads, and return nothing if nothing is indexed. A text
     is data: no character of it is an operator of the engine's query language. Every method raises
-    AssayError, in one line that names the engine, for what the user can mend, and once something is
-    indexed for a search that is not among its `searches`.
+    AssayError, in one line that names the engine, for errors that the user can correct, and, once
+    texts are indexed, for a search that is not among its `searches`.
     """
 
     depth: LegDepths
@@ -89,16 +90,16 @@ class Engine(ABC):
 
     @property
     def reproducible(self) -> bool:
-        """Whether an index that is built again of the same texts gives the same rankings."""
+        """True if an index rebuilt from the same texts gives the same rankings."""
         return True
 
     @abstractmethod
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
         """Make `texts` searchable, in place of any before; they may be found built already.
 
-        `vectors` has one row a text, float32 of unit length; `identity` is that of their encoder.
-        Where there is no dense search the rows may be empty.
-        What is cut off half-way leaves nothing that a later call would take for whole.
+        `vectors` has one row per text, float32 of unit length; `identity` is that of their encoder.
+        Without dense search the rows may be empty. An interrupted call leaves nothing that a later
+        one would take for complete.
         """
 
     @abstractmethod
@@ -113,21 +114,21 @@ class Engine(ABC):
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
         """Return the engine's own fusion of both, best first, equal scores by position.
 
-        What is fused does not depend on `limit`: a smaller one gives the head of the same list.
+        The fusion does not depend on `limit`: a smaller one gives the head of the same list.
         """
 
     @property
     @abstractmethod
     def formula(self) -> Formula:
-        """The fusion that the engine's documents state, with these settings.
+        """The fusion formula in the engine's documentation, with these settings.
 
-        Of an engine that fuses nothing, what its one list is.
+        For an engine that fuses nothing, the description of its one list.
         """
 
     def restrict(self, allowed: Positions) -> "Engine | None":
-        """The same engine, on the same index, that finds only the texts at `allowed`, which rise.
+        """Return the engine on the same index, finding only the texts at `allowed` (ascending).
 
-        Both lists that it fuses are of these texts. None where the engine cannot.
+        Both lists that it fuses hold these texts only. None if the engine cannot restrict a search.
         """
         return None
 
@@ -140,20 +141,20 @@ class Engine(ABC):
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
         """Return the positions right before and after each of `positions`, in its document.
 
-        None where the engine stores no such links.
+        None if the engine does not store these links.
         """
         return None
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
-        """Return, fetched apart, the two lists that `hybrid` fuses, in the order that it does."""
+        """Return the two lists that `hybrid` fuses, each fetched alone, in the fusion's order."""
         return EngineLists(
             self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword)
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies the engine and its index, as JSON values; known after `index`.
+        """Return the facts that identify the engine and its index, as JSON; known after `index`.
 
-        `engine`, `version`, `exact`, and where dense search is not exact `recall_against_exact`,
+        `engine`, `version`, `exact`, and if dense search is not exact `recall_against_exact`,
         as `assay.retrievers.engines.recall.measure_recall` gives it.
         """
         return {}
@@ -164,7 +165,7 @@ class Engine(ABC):
 
 
 def check_dimensions(engine: str, vector: Vectors, dimensions: int) -> None:
-    """Raise AssayError where `vector` is not as long as those indexed."""
+    """Raise AssayError if `vector` has other dimensions than the indexed vectors."""
     if len(vector) != dimensions:
         raise AssayError(
             f"{engine}: a vector of {len(vector)} dimensions was asked for; those indexed have "

@@ -1,4 +1,4 @@
-"""What an engine can do and what it needs: the one record of it, from which all lists derive."""
+"""The capabilities and requirements of an engine: the one record from which all lists derive."""
 
 import importlib
 import re
@@ -15,7 +15,7 @@ SEARCHES: tuple[Search, ...] = get_args(Search)
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a config can ask of a server: the first version that has it, what it needs beside."""
+    """A server's feature that a config can use: its first version, and its other requirements."""
 
     what: str
     since: tuple[int, int]
@@ -27,7 +27,7 @@ class Feature:
         return ".".join(map(str, self.since))
 
     def find_lack(self, version: str) -> str:
-        """Return in words why a server of this version lacks it, empty where it does not."""
+        """Return in words why a server of this version lacks the feature; empty if it has it."""
         parts = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
         if parts >= self.since:
             return ""
@@ -36,23 +36,26 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine can do, whatever its settings, and what must be there for it.
+    """The capabilities of an engine, whatever its settings, and its requirements.
 
-    `fuses` says where the lists are fused: inside the `engine`, in one `statement` of its query
-    language that its adapter writes, in its `client` library, or only `here`, as legs of a
-    pipeline. `lists` are the searches that it has. `approximate` names the indexes with which dense
-    search misses some; `exact` says whether it compares with every vector unless a setting says
-    otherwise. `extra` is the optional dependency that brings the `modules` that are imported, empty
-    where none is needed; `packages` are those whose versions shape what is built. `address` is the
-    environment variable that holds the address of a server, which is a process of its own that
-    others may use too; where it is not set, an `embedded` one is started. `features` are those that
-    not every version of the server has; `met` says which versions of the server the tests have met
-    themselves: where it is empty, only a stand-in. `restricts` says whether texts that may not be
-    found are passed over while it searches, by `Engine.restrict`: where not, more is asked for and
-    dropped. `links` says whether it stores which texts of a document follow one another, by
-    `Engine.relate`, and tells it, by `Engine.beside`. `reproducible` says when an index that is
-    built again of the same texts gives the same rankings: whatever the index, only while dense
-    search is `exact`, or never. `assay engines conformance` checks it.
+    - `fuses`: where the lists are fused: inside the `engine`, in one `statement` of its query
+      language that its adapter writes, in its `client` library, or only `here`, as legs of a
+      pipeline.
+    - `lists`: the searches that it has.
+    - `approximate`: the indexes with which dense search misses some texts.
+    - `exact`: True if dense search compares with every vector unless a setting says otherwise.
+    - `extra`: the optional dependency that brings the imported `modules`; empty if none is needed.
+    - `packages`: the packages whose versions affect the index.
+    - `address`: the environment variable with the address of a server, which is a separate process
+      that others may use too; if it is not set, an `embedded` server is started.
+    - `features`: the features that not every version of the server has.
+    - `met`: the versions of the server that the tests ran against; if empty, only a stand-in.
+    - `restricts`: True if forbidden texts are skipped during the search, by `Engine.restrict`;
+      otherwise more texts are requested and the forbidden ones dropped.
+    - `links`: True if it stores which texts of a document follow one another, by `Engine.relate`,
+      and returns them, by `Engine.beside`.
+    - `reproducible`: when an index rebuilt from the same texts gives the same rankings: `always`,
+      only while dense search is `exact`, or never. `assay engines conformance` checks it.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]
@@ -72,11 +75,11 @@ class Capabilities:
 
     @property
     def searches(self) -> tuple[Search, ...]:
-        """What it can be asked for: its lists, and where it fuses them itself also that."""
+        """The searches that it offers: its lists, and `hybrid` if it fuses them itself."""
         return self.lists if self.fuses == "here" else (*self.lists, "hybrid")
 
     def describe_lack(self, engine: str, search: Search) -> str:
-        """Return in one line that `engine` has no such search, and what to do instead."""
+        """Return one line saying that `engine` lacks this search, and what to do instead."""
         own = " and ".join(self.lists)
         if search == "hybrid":
             other = "" if len(self.lists) > 1 else " with the other leg"
@@ -91,21 +94,21 @@ class Capabilities:
 
     @property
     def server(self) -> bool:
-        """Whether the engine is a server."""
+        """True if the engine is a server."""
         return bool(self.address)
 
     @property
     def installed(self) -> bool:
-        """Whether all that the extra brings can be found."""
+        """True if all modules of the extra can be found."""
         return all(map(_is_there, self.modules))
 
     @property
     def missing(self) -> str:
-        """What is said where the extra is not installed; extras have the names of engines."""
+        """The message if the extra is not installed; extras have the names of engines."""
         return f"engine {self.extra}: {hint_extra(self.extra)}"
 
     def load(self, *modules: str) -> None:
-        """Import all modules, or those named. Raises AssayError where one is missing."""
+        """Import all modules, or those named. Raises AssayError if one is missing."""
         try:
             for module in modules or self.modules:
                 importlib.import_module(module)
@@ -118,7 +121,7 @@ class Capabilities:
 
 
 def _is_there(module: str) -> bool:
-    """Say whether a module can be found; of one below a package that is not there it cannot."""
+    """Return True if a module can be found; False if its parent package is missing."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

@@ -42,7 +42,7 @@ class OwnFolder:
 
 
 def list_leftovers(engine: str) -> list[Leftover]:
-    """Return what processes that were killed left of the engine's temporary folders."""
+    """Return the temporary folders of the engine that killed processes left."""
     found = []
     beginning = f"{PREFIX}{engine}-"
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{beginning}*")):

@@ -12,14 +12,14 @@ from assay.retrievers.settings import Resources
 
 
 class EmbeddedEngine(Adapter[S, H]):
-    """Files that one process builds and any number open, none of which changes them."""
+    """An engine in files that one process builds and any number of processes open unchanged."""
 
     def __init__(self, settings: S, resources: Resources) -> None:
         settings.capabilities.load()
         super().__init__(settings, resources)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return also the version of what the extra brings."""
+        """Return also the version of the extra's packages."""
         version, *_ = self._settings.capabilities.list_versions()
         return {**super().metadata(), "version": version}
 
@@ -35,7 +35,7 @@ class EmbeddedEngine(Adapter[S, H]):
         return opened, StoredIndex(folder.seconds, allocated(folder.path), folder.cached)
 
     def _track(self, texts: int) -> Iterable[int]:
-        """Yield the positions of so many texts, and say now and then how many remain."""
+        """Yield the positions of `texts` texts, and report now and then how many remain."""
         what = f"{self.name}: storing texts"
         return self._resources.progress.track(range(texts), what, texts)
 
@@ -48,4 +48,4 @@ class EmbeddedEngine(Adapter[S, H]):
 
     @abstractmethod
     def _open(self, folder: Path) -> H:
-        """Open the files in `folder`; raises whatever where they are broken."""
+        """Open the files in `folder`; damaged files may raise any error."""

@@ -20,7 +20,7 @@ def state_weights(weights: tuple[float, float]) -> str:
 
 
 class Formula(ABC):
-    """How an engine says it fuses a dense and a keyword list."""
+    """The stated fusion of an engine's dense and keyword lists."""
 
     @property
     @abstractmethod
@@ -29,14 +29,14 @@ class Formula(ABC):
 
     @property
     def counts(self) -> tuple[bool, bool]:
-        """Whether the dense and the keyword list add to any score: not with weight 0."""
+        """For the dense and the keyword list, True if it adds to scores: not with weight 0."""
         dense, keyword = getattr(self, "weights", (1.0, 1.0))
         return bool(dense), bool(keyword)
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused (position, score) pairs, best first, equal scores by position.
 
-        What only a list of weight 0 holds is left out, whatever an engine does with it.
+        Texts that only a list of weight 0 holds are left out, whatever an engine does with them.
         """
         counts = self.counts
         return self._fuse(dense if counts[0] else (), keyword if counts[1] else ())
@@ -47,11 +47,11 @@ class Formula(ABC):
 
     @property
     def most(self) -> int | None:
-        """The most that an engine returns of what it fused; None where it returns all."""
+        """The most fused texts that an engine returns; None if it returns all."""
         return None
 
     def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return all that is fused, also what is beyond `most`."""
+        """Return all fused texts, also those beyond `most`."""
         return self.fuse(dense, keyword)
 
 
@@ -123,19 +123,19 @@ class ScaledScores(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Head(Formula):
-    """What an engine returns that gives no more than the `best` of what it fused."""
+    """The formula of an engine that returns only the `best` of the texts that it fused."""
 
     whole: Formula
     best: int
 
     @property
     def counts(self) -> tuple[bool, bool]:
-        """As of the whole."""
+        """The same as for the whole formula."""
         return self.whole.counts
 
     @property
     def most(self) -> int:
-        """As many as the best."""
+        """The number of texts returned: `best`."""
         return self.best
 
     @property
@@ -258,13 +258,13 @@ def _scale(scored: Sequence[Scored]) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class OneList(Formula):
-    """Nothing is fused: the dense list of an engine, whose scores `says` describes."""
+    """The dense list of an engine, with nothing fused; `says` describes its scores."""
 
     says: str
 
     @property
     def statement(self) -> str:
-        """What the scores are."""
+        """The description of the scores."""
         return self.says
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:

@@ -1,4 +1,4 @@
-"""What "hybrid" means in an engine, in words, from its capabilities, settings and formula."""
+"""The meaning of "hybrid" in an engine, in words, from its capabilities, settings and formula."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from assay.retrievers.engines.base import Engine, StoreSettings
 
-# How a field of an engine's settings tells that it is of the keyword index.
+# The key and the field names that mark a field of an engine's settings as of the keyword index.
 KEYWORD_INDEX = "the engine's keyword index"
 KEYWORD_FIELDS = frozenset(
     {"analyzer", "tokenizer", "remove_diacritics", "language", "stemming", "stemmer", "stop_words"}
@@ -25,7 +25,7 @@ TIES = {
 
 
 def describe_hybrid(settings: StoreSettings, engine: Engine) -> dict[str, Any]:
-    """Return what hybrid means with these settings, as JSON values; known after `index`.
+    """Return the meaning of hybrid with these settings, as JSON values; known after `index`.
 
     The engine fuses its lists itself.
     """

@@ -1,4 +1,4 @@
-"""What vector stores can do by themselves, also those that are no engine here."""
+"""The hybrid search of vector stores, including those that are no engine here."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What approximate search misses: its lists against exact ones."""
+"""The recall of approximate search against exact search."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,8 +21,8 @@ def measure_recall(
 ) -> float:
     """Return the mean share of the `depth` nearest texts that `dense` finds, to four decimals.
 
-    Without `queries`, up to 50 of the collection's own vectors are asked, evenly spaced. Of texts
-    that are equally near any will do.
+    Without `queries`, up to 50 of the collection's own vectors are searched for, evenly spaced.
+    Any of several equally near texts counts as found.
     """
     if queries is None:
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), QUERIES)).astype(int)

@@ -1,4 +1,4 @@
-"""Engines that are asked in SQL: two lists and their fusion are one statement."""
+"""Engines queried in SQL: two lists and their fusion are one statement."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple

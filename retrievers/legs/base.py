@@ -1,4 +1,4 @@
-"""What a leg is: one searchable index of the chunks, giving one ranked list a query."""
+"""The contract of legs: a searchable index of the chunks that gives one ranked list per query."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -21,12 +21,15 @@ Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]
 class LegResult:
     """A leg's ranked list as (position in the indexed chunks, score), best first.
 
-    `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
-    `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
-    `waited` is the milliseconds lost to calls that failed and were made again, which
-    `milliseconds` leaves out. `cpu` is this process's CPU time in each step, also in milliseconds;
-    a step of which it is not known is not among them. `unboosted` are the positions that a boost in
-    fusion leaves as they are: the leg cannot tell which of them is meant.
+    - `milliseconds`: the time of each step (`encode`, `search`, …) in the order they ran.
+    - `note`: the reason for these chunks in words, if it is not obvious.
+    - `counts`: numbers for the trace, by name.
+    - `waited`: the milliseconds lost to calls that failed and were retried, which `milliseconds`
+      leaves out.
+    - `cpu`: this process's CPU time in each step, in milliseconds; steps whose time is unknown are
+      missing.
+    - `unboosted`: the positions that get no boost in fusion, because the leg cannot decide which of
+      them the query means.
     """
 
     candidates: Sequence[Scored]
@@ -41,14 +44,14 @@ class LegResult:
 class Leg(ABC):
     """One index over the chunks of a collection.
 
-    It is `nondeterministic` where an index that is built again may give other lists.
+    It is `nondeterministic` if a rebuilt index may give other lists.
     """
 
     nondeterministic: bool = False
 
     @abstractmethod
     def index(self, corpus: Corpus) -> IndexReport:
-        """Make the chunks of `corpus`, of which there may be none, searchable in place of others.
+        """Make the chunks of `corpus`, possibly none, searchable in place of any before.
 
         A leg searches their `searchable` text unless it says otherwise.
         """
@@ -61,43 +64,43 @@ class Leg(ABC):
         """
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`, for a leg that starts from what the legs before it `found`."""
+        """Search as `search` does, for a leg that starts from the lists `found` by earlier legs."""
         return self.search(query, depth)
 
     def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `follow`, for a query that was searched before less deep, where no one looks at time.
+        """Search as `follow` does, but deeper, for a query searched before; its times are ignored.
 
-        A leg may go by what it kept of that search.
+        A leg may reuse what it kept of the earlier search.
         """
         return self.follow(query, depth, found)
 
     def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
-        """As `search`, by the mean of the vectors of the query and of `passages`.
+        """Search as `search` does, by the mean of the vectors of the query and of `passages`.
 
-        It is called of legs alone whose settings say that they go `by_vector`.
+        Called only for legs whose settings are `by_vector`.
         """
         raise NotImplementedError
 
     def restrict(self, allowed: Positions) -> "Leg | None":
-        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise.
+        """Return the leg on the same index, finding only the chunks at `allowed` (ascending).
 
-        None where it cannot: then more is asked for, and what may not be found is dropped.
+        None if it cannot: then more chunks are requested, and the forbidden ones dropped.
         """
         return None
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
         """Return the positions right before and after each of `positions`, in its document.
 
-        None where nothing that the leg searches stores such links.
+        None if no store that the leg searches keeps these links.
         """
         return None
 
     def without_query_cache(self) -> "Leg":
-        """The same leg, on the same index, with every per-query cache off."""
+        """Return the same leg, on the same index, with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this leg beyond its settings (digests, versions). JSON values."""
+        """Return digests and versions that identify this leg beyond its settings, as JSON."""
         return {}
 
     def close(self) -> None:
@@ -105,12 +108,12 @@ class Leg(ABC):
 
 
 class ScoringLeg(Leg):
-    """A leg that scores chunks one by one, and passes over those that may not be found."""
+    """A leg that scores chunks one by one, and skips those that may not be found."""
 
     _allowed: Positions | None = None
 
     def restrict(self, allowed: Positions) -> "Leg | None":
-        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise."""
+        """Return the leg on the same index, finding only the chunks at `allowed` (ascending)."""
         other = copy.copy(self)
         other._allowed = allowed
         return other
@@ -122,21 +125,21 @@ class LegSettings(Settings, ABC):
     type: str = "python"
     depth: int = Field(100, ge=1, description="candidates handed on")
 
-    # What it offers `assay tune`: values worth trying, by key.
+    # The values worth trying in `assay tune`, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    # Whether its list to a smaller depth is the head of that to a larger one.
+    # True if its list to a smaller depth is the head of that to a larger one.
     prefix_stable: ClassVar[bool] = False
-    # Whether it searches by one vector of the query, and so has `search_near`.
+    # True if it searches by one vector of the query, and so has `search_near`.
     by_vector: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """What the leg goes by; set once for the class."""
+        """The kind of evidence that the leg uses; set once per class."""
 
     @property
     def cuts_short(self) -> bool:
-        """Whether an encoder of this leg reads no more of a chunk than fits into it at once."""
+        """True if an encoder of this leg reads only the part of a chunk that fits its window."""
         return True
 
     @property

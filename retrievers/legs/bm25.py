@@ -50,7 +50,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def build(self, counts: TermCounts, folder: Path) -> None:
-        """Write into `folder` what `load` needs beside the counts."""
+        """Write into `folder` what `load` needs in addition to the counts."""
 
     @abstractmethod
     def load(self, counts: TermCounts, folder: Path) -> None:
@@ -58,7 +58,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a passage for the terms of `query`, known or not."""
+        """Return one score per passage for the terms of `query`, known or not."""
 
 
 class RankBm25Scorer(Scorer):
@@ -85,7 +85,7 @@ class RankBm25Scorer(Scorer):
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
-    """The scores of terms in `passages` passages: a column a term, of the passages that hold it.
+    """The scores of terms in `passages` passages: a column per term, of the passages that hold it.
 
     `vocabulary` has the column of each term, `starts` where each begins in `scores` and `holders`,
     and where the last ends.
@@ -98,7 +98,7 @@ class TermTable:
     passages: int
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a passage, the sum over the terms of `query`, known or not."""
+        """Return one score per passage, the sum over the terms of `query`, known or not."""
         totals = np.zeros(self.passages)
         for term in query:
             column = self.vocabulary.get(term)
@@ -140,7 +140,7 @@ def weigh(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the score of each term in each passage that holds it, in the order of the counts.
 
-    They come in slices of so many `entries` or fewer, as `TermCounts.split` has it.
+    They come in slices of at most `entries` entries, as `TermCounts.split` makes them.
     """
     frequencies, passages = counts.frequencies, len(counts.lengths)
     if formula.variant == "okapi":
@@ -159,13 +159,13 @@ def weigh(
 def okapi_idf(
     frequencies: NDArray[np.integer], passages: int, epsilon: float
 ) -> NDArray[np.float64]:
-    """Return BM25Okapi's idf of terms that so many of `passages` hold."""
+    """Return BM25Okapi's idf of terms, from the number of the `passages` passages holding each."""
     idf: NDArray[np.float64] = np.log(passages - frequencies + 0.5) - np.log(frequencies + 0.5)
     idf[idf < 0] = epsilon * idf.mean()
     return idf
 
 
 def lucene_idf(frequencies: NDArray[np.integer], passages: int) -> NDArray[np.float64]:
-    """Return Lucene's idf of terms that so many of `passages` hold."""
+    """Return Lucene's idf of terms, from the number of the `passages` passages holding each."""
     idf: NDArray[np.float64] = np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5))
     return idf

@@ -37,7 +37,7 @@ class FieldTerms:
 
 
 class FieldScorer:
-    """The score of each term in each passage, worked out when indexing: a column a term."""
+    """The score of each term in each passage, worked out when indexing: a column per term."""
 
     def __init__(self, formula: Formula) -> None:
         self._formula = formula
@@ -66,7 +66,7 @@ class FieldScorer:
         self._table = TermTable(vocabulary, starts, holders, scores, passages)
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a passage for the terms of `query`, known or not."""
+        """Return one score per passage for the terms of `query`, known or not."""
         return self._table.score(query)
 
 

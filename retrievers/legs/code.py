@@ -54,7 +54,7 @@ class CodeLegSettings(LegSettings):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is scored as one: a fenced block, or a chunk's inline code together."""
+    """A unit that is scored: a fenced block, or all inline code of a chunk."""
 
     position: int
     language: str
@@ -164,12 +164,12 @@ class CodeLeg(ScoringLeg):
 
 
 def _hold_code(tokens: Mapping[str, bool]) -> bool:
-    """Say whether one of `tokens` is a name of several parts or no word: parse_json, ->, c++."""
+    """Return True if one of `tokens` is a name of several parts or no word: parse_json, ->, c++."""
     return any(several or not token.isalnum() for token, several in tokens.items())
 
 
 def read_entries(corpus: Corpus) -> Iterator[Entry]:
-    """Yield the code that stands in each chunk, in order of the chunks."""
+    """Yield the code in each chunk, in order of the chunks."""
     spans = {id_: list(find_code(found)) for id_, found in corpus.structures.items()}
     for position, chunk in enumerate(corpus.chunks):
         inline = []

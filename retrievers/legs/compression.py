@@ -29,8 +29,8 @@ BELOW = 1e-6  # what stands after the rescored scores that much less
 class CompressedVectors:
     """Vectors of unit length, searched by a smaller form of them.
 
-    With `rescore`, so many of the best by that form are scored anew by the vectors themselves, and
-    the others follow in their order, their scores lowered to stand below those.
+    The `rescore` best by that form are scored again by the vectors themselves; the others follow
+    in their order, with scores lowered below those.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class CompressedVectors:
         quantisation: Quantisation,
         rescore: int | None,
     ) -> None:
-        """Raises AssayError where the vectors have fewer dimensions than are wanted."""
+        """Raises AssayError if the vectors have fewer dimensions than are wanted."""
         width = vectors.shape[1]
         if dimensions is not None and len(vectors) and dimensions > width:
             raise AssayError(f"dimensions: {dimensions}; the encoder gives {width}")
@@ -55,13 +55,13 @@ class CompressedVectors:
 
     @property
     def bytes(self) -> int:
-        """What a search reads: the vectors themselves only where they rescore."""
+        """The bytes that a search reads; the vectors themselves count only if they rescore."""
         whole = self._vectors.nbytes if self._rescore else 0
         return self._codes.nbytes + self._steps.nbytes + whole
 
     @property
     def description(self) -> str:
-        """How it is searched, for people."""
+        """The form of the vectors and the rescoring, for people."""
         form = "cosine" if self._quantisation == "none" else self._quantisation
         told = f"{form} of {self._dimensions} dimensions"
         return f"{told}, {self._rescore} rescored" if self._rescore else told
@@ -92,7 +92,7 @@ class CompressedVectors:
         return vectors
 
     def _score(self, vector: Vectors) -> NDArray[np.floating]:
-        """Return a score a row, computed row by row: equal rows get equal scores."""
+        """Return a score per row, computed row by row: equal rows get equal scores."""
         if self._quantisation == "binary":
             differing = ONES[self._codes ^ np.packbits(vector > 0)].sum(axis=1)
             signs: NDArray[np.float64] = 1 - 2 * differing / self._dimensions

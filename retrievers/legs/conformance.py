@@ -33,12 +33,12 @@ def make_corpus(*doc_ids: str) -> Corpus:
 
 
 def ask(leg: Leg, query: str, depth: int = DEPTH) -> LegResult:
-    """Return what `leg` finds after another leg has found the first two chunks."""
+    """Return the result of `leg` after another leg has found the first two chunks."""
     return leg.follow(query, depth, {"other": [(0, 2.0), (1, 1.0)]})
 
 
 def find(leg: Leg, query: str) -> list[Scored]:
-    """Return what `leg` finds, without the times it took."""
+    """Return the result of `leg` without its times."""
     return list(ask(leg, query).candidates)
 
 
@@ -65,7 +65,7 @@ def best_first(make: Make) -> None:
 
 
 def same_answer_again(make: Make) -> None:
-    """The same query finds the same, also in another such leg, and without any query cache."""
+    """The same query finds the same chunks, also in a second leg, and without any query cache."""
     leg = make()
     leg.index(make_corpus())
     uncached = leg.without_query_cache()
@@ -103,7 +103,7 @@ def indexing_replaces(make: Make) -> None:
 def restricted_legs_find_the_rest_in_order(make: Make) -> None:
     """A leg that leaves out chunks finds none of them.
 
-    One that scores chunk by chunk gives the others as they stand in its whole list.
+    One that scores chunk by chunk gives the others as in its whole list.
     """
     leg = make()
     size = leg.index(make_corpus()).chunks
@@ -123,7 +123,7 @@ def restricted_legs_find_the_rest_in_order(make: Make) -> None:
 
 
 def times_are_told(make: Make) -> None:
-    """The milliseconds of each step are told, and are not negative."""
+    """The milliseconds of each step are reported, and are not negative."""
     leg = make()
     leg.index(make_corpus())
     for query in ("", *QUERIES):

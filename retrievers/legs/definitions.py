@@ -1,4 +1,4 @@
-"""The definitions leg: who asks what a term means finds where the documents say so."""
+"""The definitions leg: finds the definitions of a term that a query asks for."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,8 +71,8 @@ class DefinitionsLegSettings(LegSettings):
 class DefinitionsLeg(Leg):
     """Finds the chunks in which a term is defined, and nothing for other queries.
 
-    Definitions that stand under a title which the query names (“for purposes of Condominiums”)
-    come first; then those in places of definitions, those elsewhere, and short names. The score is
+    Definitions under a title that the query names (“for purposes of Condominiums”) come first;
+    then those in places of definitions, those elsewhere, and short names. The score is
     1 / rank.
     """
 
@@ -94,7 +94,7 @@ class DefinitionsLeg(Leg):
         return self.follow(query, depth, {})
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; definitions of equal standing are in the order of the legs before."""
+        """Search as `search` does; order equally good definitions as the earlier legs do."""
         watch = Stopwatch()
         term, context = self._find_term(query)
         entries = self._glossary.entries.get(term, ())
@@ -116,7 +116,7 @@ class DefinitionsLeg(Leg):
     def _find_term(self, query: str) -> tuple[str, str]:
         """Return the term that `query` asks for and the context it names; empty if there is none.
 
-        Where the question may have another answer, a context must be a title that the term is
+        If the question may have another answer, a context must be a title that the term is
         defined under.
         """
         if len(query) > LONGEST:
@@ -148,7 +148,7 @@ def _read(query: str) -> tuple[str, bool]:
 
 
 def _likeness(entry: Entry, context: str) -> float:
-    """Return how well the titles above a definition match `context`; 0 where they do not."""
+    """Return how well the titles above a definition match `context`; 0 if they do not."""
     if not context:
         return 0.0
     if identify(context) in entry.ids:

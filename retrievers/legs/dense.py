@@ -23,7 +23,7 @@ from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 
-FEW = 4  # vectors are gathered where no more than one in so many may be found
+FEW = 4  # vectors are gathered if at most one in this many may be found
 
 
 class DenseLegSettings(LegSettings):
@@ -74,7 +74,7 @@ class DenseLegSettings(LegSettings):
 
     @property
     def compressed(self) -> bool:
-        """Whether search goes by a smaller form of the vectors."""
+        """True if search uses a smaller form of the vectors."""
         return self.dimensions is not None or self.quantisation != "none"
 
     @property
@@ -101,7 +101,7 @@ class DenseLeg(ScoringLeg):
         self._recall: float | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
-        """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
+        """Encode the chunks into a matrix of a row per chunk, or a part of a chunk, at best."""
         settings = self._settings
         read = encode_parts(corpus, self._encoder, settings.windows, self._resources)
         encoded, texts, self._starts = read.encoded, read.texts, read.starts
@@ -140,14 +140,14 @@ class DenseLeg(ScoringLeg):
         )
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The same leg for some of the chunks; None where vectors are kept smaller.
+        """Return the same leg for some of the chunks; None if vectors are stored smaller.
 
-        Which of those are compared exactly depends on all that is found.
+        With smaller vectors, the chunks to be compared exactly depend on all chunks found.
         """
         return None if self._compressed else super().restrict(allowed)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder; of smaller vectors what they are, and what they find."""
+        """Return the facts of the encoder, and of smaller vectors their form and recall."""
         if self._compressed is None:
             return {**self._encoder.metadata(), "search": "exact cosine"}
         return {
@@ -157,7 +157,7 @@ class DenseLeg(ScoringLeg):
         }
 
     def _compress(self) -> float:
-        """Make the smaller form, measure what it finds, and return the seconds of the first."""
+        """Make the smaller form, measure its recall, and return the seconds of making it."""
         settings = self._settings
         begin = time.perf_counter()
         self._compressed = CompressedVectors(

@@ -24,7 +24,7 @@ Edge = tuple[int, int, LinkKind]  # positions of two chunks, and how one points 
 
 REVISION = 1  # raise it when other edges come to be found
 EDGES = "edges.json"
-SHOWN = 5  # edges that a note tells of
+SHOWN = 5  # most edges named in a note
 
 
 class EdgeWeights(Settings):
@@ -121,7 +121,7 @@ class GraphLeg(Leg):
         return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
 
     def restrict(self, allowed: Positions) -> Leg:
-        """The same leg, whose paths keep to the chunks at `allowed`."""
+        """Return the same leg, whose paths keep to the chunks at `allowed`."""
         other = copy.copy(self)
         other._allowed = frozenset(allowed.tolist())
         return other
@@ -172,7 +172,7 @@ def find_edges(corpus: Corpus) -> set[Edge]:
 
 
 class _Spans:
-    """Where the chunks of each document stand."""
+    """The spans of the chunks of each document."""
 
     def __init__(self, corpus: Corpus) -> None:
         chunks = corpus.chunks

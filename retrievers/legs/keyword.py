@@ -70,9 +70,9 @@ class FieldWeights(Settings):
 
 
 def read_fields(corpus: Corpus, weights: FieldWeights) -> list[dict[FieldName, str]]:
-    """Return the text of each field of each chunk; what is blank is empty.
+    """Return the text of each field of each chunk; blank ones become empty.
 
-    What a document says of itself counts for each of its chunks.
+    The metadata of a document counts for each of its chunks.
     """
     structures = corpus.structures if weights.summary else {}
     summaries = {id_: summarise(structure) for id_, structure in structures.items()}
@@ -213,7 +213,7 @@ class KeywordLeg(ScoringLeg):
         )
 
     def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; the query that was asked last is not scored again."""
+        """Search as `search` does, without scoring the last query again."""
         asked = self._asked
         if asked is None or asked[0] != query:
             return self.search(query, depth)
@@ -224,9 +224,9 @@ class KeywordLeg(ScoringLeg):
         return self._versions()
 
     def _index_texts(self, corpus: Corpus) -> tuple[Folder, float, int] | None:
-        """Return the index of whole chunks, and the seconds and bytes of what it counts.
+        """Return the index of whole chunks, and the seconds and bytes of its counts.
 
-        None where no chunk has a term.
+        None if no chunk has a term.
         """
         settings = self._settings
         counted = corpus.count_terms(settings.analyzer, self._resources)
@@ -248,7 +248,7 @@ class KeywordLeg(ScoringLeg):
     def _index_fields(
         self, corpus: Corpus, weights: FieldWeights
     ) -> tuple[Folder, float, int] | None:
-        """As `_index_texts`, of the fields of chunks, of which nothing is counted before."""
+        """Index the fields of chunks as `_index_texts` does texts; nothing is counted before."""
         texts, used = read_fields(corpus, weights), weights.list_used()
         if not any(self._analyzer.analyze(text[name]) for text in texts for name in used):
             return None
@@ -276,7 +276,7 @@ class KeywordLeg(ScoringLeg):
         )
 
     def _warn_of_idle_words(self, counts: TermCounts) -> None:
-        """Say it where Okapi's idf leaves more than one word in twenty without any weight."""
+        """Warn if Okapi's idf gives more than one word in twenty no weight."""
         words, size = len(counts.vocabulary), len(counts.lengths)
         idf = okapi_idf(counts.frequencies, size, self._settings.epsilon)
         idle = int((idf <= 0).sum())

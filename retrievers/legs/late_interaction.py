@@ -1,4 +1,4 @@
-"""Late interaction: a vector a token, scored by MaxSim against every chunk."""
+"""Late interaction: a vector per token, scored by MaxSim against every chunk."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -98,7 +98,7 @@ class LateInteractionLeg(ScoringLeg):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {**self._encoder.metadata(), "search": "exact MaxSim, float16"}
 
 
@@ -126,7 +126,7 @@ class TokenVectors:
 
     @property
     def bytes(self) -> int:
-        """What the file holds."""
+        """The bytes of the vectors in the file."""
         return int(self._rows.nbytes)
 
     def score(self, query: Vectors) -> NDArray[np.float64]:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 class LegQuery:
     """A query on its way to the legs.
 
-    `text` is as it was typed, but for what a step took out of it; stages are given it too. `texts`
-    holds what single legs are asked instead and `factors` what their weights in fusion are
-    multiplied by, both by the leg's name. `allowed` are the positions of the chunks that may be
-    found; None: all. `passages` might answer the query: legs that search by one vector take the
-    mean of theirs and the query's. `variants` are other wordings, which every leg is asked
-    besides; a leg's lists are fused by the sum of 1 / (`damping` + rank). `expansion` are the words
-    that expansion has added for some legs, for stages that read the query.
+    - `text`: the query as typed, without the parts that a step removed; stages get it too.
+    - `texts`: other queries for single legs, by the leg's name.
+    - `factors`: factors of the legs' weights in fusion, by the leg's name.
+    - `allowed`: the positions of the chunks that may be found; None for all.
+    - `passages`: possible answers; legs that search by one vector take the mean of their vectors
+      and the query's.
+    - `variants`: other wordings, which every leg searches too; a leg's lists are fused by the sum
+      of 1 / (`damping` + rank).
+    - `expansion`: the words that expansion has added for some legs, for stages that read the query.
     """
 
     text: str
@@ -27,5 +29,5 @@ class LegQuery:
     expansion: tuple[str, ...] = ()
 
     def ask(self, leg: str) -> str:
-        """Return the text that the leg of this name is asked."""
+        """Return the query for the leg of this name."""
         return self.texts.get(leg, self.text)

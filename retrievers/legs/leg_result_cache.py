@@ -1,4 +1,4 @@
-"""What a leg has found, so that no query is put to it twice."""
+"""A cache of a leg's results, so that no query is searched twice."""
 
 import json
 from collections.abc import Callable
@@ -26,9 +26,9 @@ class LegResultCache:
         self._fresh: dict[str, LegResult] = {}
 
     def take(self, asked: Asked, depth: int, search: Callable[[int], LegResult]) -> LegResult:
-        """Return what was found to this depth or a greater one, or let `search` find it.
+        """Return the stored result to this depth or a greater one, or call `search`.
 
-        Milliseconds are those of the search that found it. Other calls are known by their depth.
+        Milliseconds are those of the original search. Other calls are known by their depth.
         """
         reached, result = self._found.get(asked, (0, None))
         if result is None or reached < depth:
@@ -55,10 +55,11 @@ class LegResultCache:
 
 
 def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> str:
-    """Return the digest of all that decides the lists of a leg that has indexed `corpus`.
+    """Return the digest of everything that decides the lists of a leg that has indexed `corpus`.
 
-    `code` stands for the code and the packages. It is "" for chunks on a shelf, of which there are
-    too many to go through, and for a leg whose lists nothing of that decides.
+    `code` stands for the code and the packages. The digest is "" for chunks in a `ChunkStore`,
+    which are too many to read through, and for a nondeterministic leg, whose lists these do not
+    decide.
     """
     if leg.nondeterministic or isinstance(corpus.chunks, ChunkStore):
         return ""

@@ -1,4 +1,4 @@
-"""The legs of one pipeline: indexed and asked one after the other, some of them done without."""
+"""The legs of one pipeline: indexed and searched one after the other; some may be left out."""
 
 import copy
 import math
@@ -24,9 +24,9 @@ UNPLACED: Mapping[str, LegRank] = MappingProxyType({})
 
 
 class LegGroup:
-    """Legs by name. A keyword leg that fails is done without where a semantic leg remains.
+    """Legs by name. A keyword leg that fails is left out if a semantic leg remains.
 
-    `down` says in words, by name, which legs could not be indexed.
+    `down` has in words, by name, the failures of legs that could not be indexed.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class LegGroup:
     def search(
         self, request: LegQuery, down: dict[str, str], depth: int | None = None
     ) -> dict[str, LegResult]:
-        """Return what each leg finds that is not `down`, to its own depth or to `depth`.
+        """Return the result of each leg that is not `down`, to its own depth or to `depth`.
 
-        A leg that cannot be asked, and can be done without, joins `down`.
+        A leg that fails, and can be left out, joins `down`.
         """
         results: dict[str, LegResult] = {}
         found: dict[str, Sequence[Scored]] = {}
@@ -114,23 +114,23 @@ class LegGroup:
         return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the first leg whose store has links says stands beside each position."""
+        """Return the neighbors of each position from the first leg whose store has links."""
         told = (leg.beside(positions) for name, leg in self._legs.items() if name not in self.down)
         return next((links for links in told if links is not None), None)
 
     def without_query_cache(self) -> "LegGroup":
-        """The same legs, on the same indexes, with every per-query cache off."""
+        """Return the same legs, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
         other._legs = {name: leg.without_query_cache() for name, leg in self._legs.items()}
         return other
 
     @property
     def nondeterministic(self) -> bool:
-        """Whether any leg is."""
+        """True if any leg is nondeterministic."""
         return any(leg.nondeterministic for leg in self._legs.values())
 
     def metadata(self) -> dict[str, Mapping[str, Any]]:
-        """The facts of each leg."""
+        """Return the facts of each leg."""
         return {name: leg.metadata() for name, leg in self._legs.items()}
 
     def close(self) -> None:
@@ -148,9 +148,9 @@ class LegGroup:
     ) -> LegResult:
         """Return the best `depth` of the chunks that may be found.
 
-        A leg that cannot leave out the others is asked for more, in growing steps, until enough
-        may be found or it has no more; its count `asked` tells for how many, in all. It knows the
-        others, so that nothing else of what it says of its search is told.
+        A leg that cannot leave out the others is asked for more, in growing steps, until it has
+        returned enough allowed chunks or has no more; its count `asked` is the number requested in
+        all. Its note and other counts also cover the forbidden chunks and are therefore dropped.
         """
         leg, size = self._legs[name], len(self._corpus.chunks)
         restricted = leg.restrict(np.array(sorted(allowed), np.intp))
@@ -173,7 +173,7 @@ class LegGroup:
         depth: int,
         found: Mapping[str, Sequence[Scored]],
     ) -> LegResult:
-        """Return what a leg finds for the query, and, if there are any, for its variants."""
+        """Return the result of a leg for the query and its variants, if there are any."""
         settings = self._settings[name]
         if request.passages and settings.by_vector:
             result = leg.search_near(request.ask(name), request.passages, depth)
@@ -207,9 +207,9 @@ class LegGroup:
         ]
 
     def _do_without(self, name: str, what: str, error: Exception) -> str:
-        """Return in words that the pipeline does without a leg that cannot be built or asked.
+        """Return in words that the pipeline leaves out a leg that cannot be built or searched.
 
-        Raises what goes wrong unless it is a keyword leg and there is a semantic one.
+        Raises the leg's error unless it is a keyword leg and there is a semantic one.
         """
         if self._settings[name].kind != "keyword":
             raise error
@@ -228,7 +228,7 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
         _add(results),
         candidates=RrfSettings(k=damping).fuse(lists)[:depth],
         note=results[0].note,
-        # What one wording tells for certain is certain.
+        # A position that one wording identifies with certainty is certain.
         unboosted=frozenset(
             position
             for result in results
@@ -244,9 +244,9 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
 def over_fetch(
     search: Callable[[int], Sequence[Scored]], allowed: Set[int], depth: int, size: int
 ) -> tuple[list[Scored], int]:
-    """Return the best `depth` that are `allowed`, and for how many of all `size` was asked.
+    """Return the best `depth` that are `allowed`, and the number requested of all `size`.
 
-    `search` is asked for more, in growing steps, until enough may be found or it has no more.
+    `search` is asked for more, in growing steps, until it has returned enough or has no more.
     """
     asked = 0
     step = min(size, math.ceil(MARGIN * depth * size / max(len(allowed), 1)))

@@ -32,7 +32,7 @@ NO_VECTOR = np.empty(0, np.float32)
 
 
 class EngineLeg(Leg):
-    """Hands the engine texts and their vectors; what comes of them is the engine's doing."""
+    """Hands the engine texts and their vectors; the engine searches them."""
 
     def __init__(self, engine: Engine, encoder: CachingEncoder) -> None:
         self._engine = engine
@@ -50,7 +50,7 @@ class EngineLeg(Leg):
     def _report(
         self, report: IndexReport, corpus: Corpus, encoded: EncodedTexts, texts: Sequence[str]
     ) -> IndexReport:
-        """Return what the engine reports, with what it took to encode `texts`."""
+        """Return the engine's report, with the time and cost of encoding `texts`."""
         seconds = self._encoder.recall_seconds(texts)
         return IndexReport(
             chunks=len(corpus.chunks),
@@ -62,7 +62,7 @@ class EngineLeg(Leg):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether the engine's index gives other lists when it is built again."""
+        """True if the engine's index may give other lists when it is rebuilt."""
         return not self._engine.reproducible
 
     def search(self, query: str, depth: int) -> LegResult:
@@ -90,7 +90,7 @@ class EngineLeg(Leg):
         )
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The same leg in the same index, where the engine can pass over texts as it searches."""
+        """Return the leg on the same index, if the engine can skip texts during a search."""
         engine = self._engine.restrict(allowed)
         if engine is None:
             return None
@@ -99,11 +99,11 @@ class EngineLeg(Leg):
         return other
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the engine stores of the order of chunks in documents."""
+        """Return the chunks before and after each of `positions`, as the engine stores them."""
         return self._engine.beside(positions)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the engine and of the encoder."""
+        """Return the facts of the engine and of the encoder."""
         return {"engine": dict(self._engine.metadata()), "encoder": dict(self._encoder.metadata())}
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class EngineLeg(Leg):
 
     @abstractmethod
     def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
-        """Return what the engine finds."""
+        """Return the results of the engine."""
 
 
 class NativeHybridLeg(EngineLeg):
@@ -126,7 +126,7 @@ class NativeHybridLeg(EngineLeg):
 
 
 class EngineDenseLeg(EngineLeg):
-    """The dense list alone; a chunk that is read in parts has the score of the best of them."""
+    """The dense list alone; a chunk that is read in parts has the score of its best part."""
 
     def __init__(
         self, engine: Engine, encoder: CachingEncoder, windows: Windows, resources: Resources
@@ -155,7 +155,7 @@ class EngineDenseLeg(EngineLeg):
         return self._report(report, corpus, read.encoded, read.texts)
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The same leg, for the parts of the chunks at `allowed`."""
+        """Return the same leg, for the parts of the chunks at `allowed`."""
         if self._starts is None:
             return super().restrict(allowed)
         ends = np.append(self._starts[1:], self._rows)
@@ -200,7 +200,7 @@ class LoneKeywordLeg(EngineKeywordLeg):
         return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the engine."""
+        """Return the facts of the engine."""
         return {"engine": dict(self._engine.metadata())}
 
 
@@ -268,7 +268,7 @@ class EngineKeywordSettings(EngineLegSettings):
 
     @property
     def cuts_short(self) -> bool:
-        """Whether texts are encoded at all: not for a store that fuses no list of theirs."""
+        """True if texts are encoded at all: not for a store that offers no hybrid search."""
         return "hybrid" in self.engine.searches
 
     def build(self, resources: Resources) -> EngineLeg:

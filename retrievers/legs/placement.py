@@ -1,4 +1,4 @@
-"""Legs in the stores that a config names beside them."""
+"""Legs in the stores that a config names for them."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

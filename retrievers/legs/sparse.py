@@ -72,7 +72,7 @@ class SparseLeg(ScoringLeg):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {**self._encoder.metadata(), "search": "exact dot product"}
 
 
@@ -92,7 +92,7 @@ class InvertedIndex:
 
     @property
     def bytes(self) -> int:
-        """What the lists take."""
+        """The bytes of the lists."""
         return self._chunks.nbytes + self._weights.nbytes + self._starts.nbytes
 
     def score(self, query: SparseVector) -> NDArray[np.float64]:

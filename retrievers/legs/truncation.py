@@ -1,4 +1,4 @@
-"""How far the encoders of legs read: a longer chunk loses its end, or is read in parts."""
+"""The windows of the legs' encoders: a longer chunk loses its end, or is read in parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ def list_encoders(parts: Iterable[Settings], resources: Resources) -> list[Reade
 
 
 def find_window(encoders: Iterable[Reader]) -> int | None:
-    """Return how many tokens are read of a text at least; None where no encoder tells."""
+    """Return the number of tokens that every encoder reads of a text; None if none states it."""
     told = (encoder.metadata().get("max_tokens") for encoder in encoders)
     return min((size for size in told if size), default=None)
 

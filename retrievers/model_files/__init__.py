@@ -1,1 +1,1 @@
-"""Where the files of models come from: pins, packages, hubs, and their digests."""
+"""Sources of models' files: pins, packages, hubs, and their digests."""

@@ -1,4 +1,4 @@
-"""Where a model's files come from: the pins, a local folder, or the hub. Nothing loads early."""
+"""Sources of a model's files: the pins, a local folder, or the hub. Nothing loads early."""
 
 import importlib.util
 from abc import ABC, abstractmethod
@@ -34,17 +34,17 @@ class ModelFiles(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """Digest of the weights and the tokenizer, without fetching a pinned model."""
+        """The digest of the weights and the tokenizer, without fetching a pinned model."""
 
     @property
     @abstractmethod
     def recipe(self) -> Recipe:
-        """How the model wants its texts; where its backend knows better, the defaults."""
+        """The input format that the model expects; the defaults if its backend knows better."""
 
     @property
     @abstractmethod
     def max_tokens(self) -> int | None:
-        """How many tokens of a text the model reads unless told otherwise; None if not stated."""
+        """The number of tokens of a text that the model reads by default; None if not stated."""
 
     def metadata(self, *packages: str) -> dict[str, Any]:
         """Return what identifies the model, and the versions of the `packages` that run it."""
@@ -58,7 +58,7 @@ class ModelFiles(ABC):
 
     @abstractmethod
     def location(self) -> Mapping[str, Any]:
-        """The keyword arguments by which the backend loads the model, fetched if need be.
+        """Return the keyword arguments for the backend to load the model; fetch it if needed.
 
         They are `model` and `tokenizer` (paths) for ONNX, and those of SentenceTransformer's
         constructor for sentence-transformers.
@@ -76,18 +76,18 @@ class PinnedFiles(ModelFiles):
 
     @property
     def digest(self) -> str:
-        """Digest of the pinned digests."""
+        """The digest of the pinned digests."""
         return digest(self._pin.digests)
 
     @property
     def recipe(self) -> Recipe:
-        """As pinned."""
+        """The input format in the pin."""
         pin = self._pin
         return Recipe(pin.pooling, pin.query_prefix, "", pin.max_tokens, pin.positions)
 
     @property
     def max_tokens(self) -> int:
-        """As pinned."""
+        """The number of tokens in the pin."""
         return self._pin.max_tokens
 
     def location(self) -> Mapping[str, Any]:
@@ -108,8 +108,8 @@ class LocalFiles(ModelFiles):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of every file the backend may read."""
-        if self._onnx:  # weights over 2 GB lie beside it, in files of a similar name
+        """The digest of every file the backend may read."""
+        if self._onnx:  # weights over 2 GB are stored next to it, in files of a similar name
             files = [
                 *self._onnx.parent.glob(f"{self._onnx.name}*"),
                 self._folder / "tokenizer.json",
@@ -122,12 +122,12 @@ class LocalFiles(ModelFiles):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """As the folder's configuration files say."""
+        """The input format in the folder's configuration files."""
         return read_recipe(self._folder) if self._onnx else Recipe()
 
     @property
     def max_tokens(self) -> int | None:
-        """As the folder's configuration files say."""
+        """The number of tokens in the folder's configuration files."""
         return read_limits(self._folder)[0]
 
     def location(self) -> Mapping[str, Any]:
@@ -159,7 +159,7 @@ class HubFiles(ModelFiles):
 
     @cached_property
     def max_tokens(self) -> int | None:
-        """As the configuration files at the commit say, which are all that is fetched."""
+        """The number of tokens in the configuration files at the commit; only these are fetched."""
         return read_limits(hub.fetch(self.name, self._commit, LIMITS))[0]
 
     def location(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What a pinned model is: files of known digests, and the wheels that hold them."""
+"""Pinned models: files of known digests, and the wheels that hold them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where in a wheel the files lie: a folder, of the zip file `archive` if one is given."""
+    """The place of the files in a wheel: a folder, in the zip file `archive` if one is given."""
 
     wheel: Wheel
     folder: str
@@ -35,7 +35,7 @@ class Source:
 class PinnedFile:
     """A file by its name in the model's folder; `size` in bytes.
 
-    The later `sources` stand in when the earlier ones cannot be had.
+    The later `sources` are used if the earlier ones cannot be fetched.
     """
 
     name: str
@@ -46,11 +46,12 @@ class PinnedFile:
 
 @dataclass(frozen=True, slots=True)
 class PinnedModel:
-    """A model and how it wants its texts. Of its files the first is that of the weights.
+    """A model and its input format. The first of its files holds the weights.
 
-    `max_tokens` is what it was trained with, `positions` the most it can read, both with special
-    tokens. `upstream` is the model hub's name of what this is a build of, empty where nobody says.
-    `heads` are the attention heads of a BERT whose graph is written here, else 0.
+    - `max_tokens`: the number of tokens it was trained with, special ones included.
+    - `positions`: the most tokens it can read, special ones included.
+    - `upstream`: the name on the model hub of the model that this is a build of, empty if unknown.
+    - `heads`: the attention heads of a BERT whose graph is written here, else 0.
     """
 
     name: str

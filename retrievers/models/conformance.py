@@ -41,7 +41,7 @@ def texts_are_encoded_apart(make: MakeEncoder) -> None:
 
 
 def encoders_are_alike(make: MakeEncoder) -> None:
-    """Another such encoder has the same identity and gives the same vectors."""
+    """A second encoder has the same identity and gives the same vectors."""
     one, other = make(), make()
     require(bool(one.identity) and one.identity == other.identity, "another identity")
     same = np.array_equal(one.encode_passages(QUERIES), other.encode_passages(QUERIES))
@@ -58,7 +58,7 @@ def texts_are_told_apart(make: MakeEncoder) -> None:
 
 
 def each_text_has_a_score(make: MakeCrossEncoder) -> None:
-    """A score a text, each a finite number; of no texts, none."""
+    """A score per text, each a finite number; of no texts, none."""
     model = make()
     require(model.score(QUERIES[0], []) == [], "scores of no texts")
     for query in TEXTS:
@@ -80,7 +80,7 @@ def pairs_are_scored_apart(make: MakeCrossEncoder) -> None:
 
 
 def cross_encoders_are_alike(make: MakeCrossEncoder) -> None:
-    """Another such cross-encoder has the same identity and gives the same scores."""
+    """A second cross-encoder has the same identity and gives the same scores."""
     one, other = make(), make()
     require(bool(one.identity) and one.identity == other.identity, "another identity")
     scores = one.score(QUERIES[0], QUERIES), other.score(QUERIES[0], QUERIES)

@@ -1,11 +1,11 @@
-"""BERT in int8, written anew as a graph of few, fused operations.
+"""BERT in int8, rewritten as a graph of few, fused operations.
 
-The weights stay those of the file, to the bit. What differs from the graph as exported: attention
-is one operation, nothing is masked (a batch is one text, without padding), and where only the first
-token's vector is wanted, the last layer computes that one alone. With ONNX Runtime 1.31.1 on one
-core a cross-encoder of 12 layers takes 17 to 21 % less time than by its file, and 11 to 18 % less
-than by the best of ONNX Runtime's own optimisers, for 32 to 512 tokens; an encoder 9 to 18 % and
-8 to 16 %.
+The weights stay those of the file, to the bit. The differences from the graph as exported:
+attention is one operation, nothing is masked (a batch is one text, without padding), and if only
+the first token's vector is needed, the last layer computes only that. With ONNX Runtime 1.31.1 on
+one core a cross-encoder of 12 layers takes 17 to 21 % less time than by its file, and 11 to 18 %
+less than by the best of ONNX Runtime's own optimisers, for 32 to 512 tokens; an encoder 9 to 18 %
+and 8 to 16 %.
 """
 
 import re

@@ -47,13 +47,13 @@ class OnnxEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the graph, the pooling, the passages' prefix and the tokens read."""
+        """The digest of files, graph, pooling, the passages' prefix and the tokens read."""
         recipe = self._recipe
         kept = [recipe.pooling, recipe.passage_prefix, recipe.max_tokens]
         return digest("onnx encoder", REVISION, self._files.digest, *kept, *self._model.changes)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text, on as many threads as the resources allows."""
+        """Return one row per text, on as many threads as the resources allows."""
         prefixed = [self._recipe.passage_prefix + text for text in texts]
         return np.stack(map_texts(self._encode, prefixed, self._threads))
 
@@ -62,7 +62,7 @@ class OnnxEncoder(Encoder):
         return self._encode(self._recipe.query_prefix + text)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, how texts are read, and the runtime."""
+        """Return name, build, digest, how texts are read, and the runtime."""
         recipe = self._recipe
         return {
             **self._files.metadata("onnxruntime"),
@@ -82,7 +82,7 @@ class OnnxEncoder(Encoder):
 
 
 class OnnxCrossEncoder(CrossEncoder):
-    """Scores pairs with an ONNX model of one logit. What is too long is cut from the passage.
+    """Scores pairs with an ONNX model of one logit. A passage that is too long loses its end.
 
     With `fused` a model whose files allow it runs as a fused graph.
     """
@@ -98,22 +98,22 @@ class OnnxCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the graph and the tokens read."""
+        """The digest of the files, the graph and the tokens read."""
         kept = [self._recipe.max_tokens, *self._model.changes]
         return digest("onnx cross-encoder", REVISION, self._files.digest, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one logit a text, on as many threads as the resources allows."""
+        """Return one logit per text, on as many threads as the resources allows."""
         return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts are longer than what is read of them beside `query`."""
+        """Return the number of texts that are too long to be read whole with `query`."""
         if all(len(query) + len(text) < self._recipe.max_tokens // 2 for text in texts):
             return 0  # a token may be less than a character, but is seldom so
         return sum(self._count(query, text) > self._recipe.max_tokens for text in texts)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, how pairs are read, and the runtime."""
+        """Return name, build, digest, how pairs are read, and the runtime."""
         return {
             **self._files.metadata("onnxruntime"),
             "graph": self._model.graph,
@@ -172,8 +172,8 @@ def choose_graph(files: ModelFiles, fused: bool, *, first_only: bool) -> Written
 class OnnxModel:
     """A session and its tokenizer, loaded at the first text. Safe to use from threads.
 
-    What runs is the file's own graph, unless a `graph` is written from its weights. `changes` is
-    what that adds to an identity: nothing for the file's own.
+    It runs the file's own graph, unless a `graph` is written from its weights. `changes` are the
+    extra parts of an identity: none for the file's own graph.
     """
 
     def __init__(self, files: ModelFiles, max_tokens: int, graph: WrittenGraph | None) -> None:
@@ -250,7 +250,7 @@ def _open_session(
 
 
 def map_texts(work: Callable[[str], Result], texts: Sequence[str], threads: int) -> list[Result]:
-    """Return what `work` makes of each text; the longest begin, so that none is waited for last."""
+    """Return the result of `work` on each text; the longest texts begin."""
     if threads == 1 or len(texts) == 1:
         return [work(text) for text in texts]
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))

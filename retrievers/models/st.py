@@ -34,11 +34,11 @@ class StRecipe:
 
     @property
     def kept(self) -> tuple[str | int | None, ...]:
-        """What of it decides a passage's numbers beside the prefix, for digests."""
+        """The fields that decide a passage's vector, apart from the prefix, for digests."""
         return (self.max_tokens, self.dtype) if self.dtype else (self.max_tokens,)
 
     def metadata(self) -> dict[str, Any]:
-        """What it says of how texts are read."""
+        """Return the facts on how texts are read."""
         return {"max_tokens": self.max_tokens} | ({"dtype": self.dtype} if self.dtype else {})
 
 
@@ -52,17 +52,17 @@ class StEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the passages' prefix, the tokens read and the type of numbers."""
+        """The digest of files, the passages' prefix, the tokens read and the type of numbers."""
         kept = [self._recipe.passage_prefix, *self._recipe.kept]
         return digest("st encoder", REVISION, self._files.digest, *kept)
 
     @property
     def texts_per_part(self) -> int:
-        """How many texts are encoded before they are kept."""
+        """The number of texts encoded before they are stored."""
         return TEXTS_PER_PART_ON_GPU if self._model.on_gpu else TEXTS_PER_PART
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text."""
+        """Return one row per text."""
         prefix = self._recipe.passage_prefix
         return self._model.encode("encode_document", texts, prefix)
 
@@ -73,7 +73,7 @@ class StEncoder(Encoder):
         return vector
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, prefixes other than the model's own, tokens read, the runtime."""
+        """Return name, build, digest, prefixes if not the model's own, tokens read, and runtime."""
         recipe = self._recipe
         return {
             **self._files.metadata(*PACKAGES),
@@ -94,11 +94,11 @@ class StCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the tokens read and the type of numbers."""
+        """The digest of the files, the tokens read and the type of numbers."""
         return digest("st cross-encoder", REVISION, self._files.digest, *self._recipe.kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text. On a GPU its last digits may depend on the other texts."""
+        """Return one score per text. On a GPU its last digits may depend on the other texts."""
         pairs = [(query, text) for text in texts]
         scores = np.asarray(self._model.run("predict", pairs), dtype=np.float32)
         if scores.ndim != 1:
@@ -109,14 +109,14 @@ class StCrossEncoder(CrossEncoder):
         return [float(score) for score in scores]
 
     def count_cut(self, query: str, texts: Sequence[str]) -> int:
-        """Return how many of the texts are longer than what is read of them beside `query`."""
+        """Return the number of texts that are too long to be read whole with `query`."""
         limit = self._recipe.max_tokens
         if limit is None or all(len(query) + len(text) < limit // 2 for text in texts):
             return 0
         return sum(size > limit for size in self._model.count_pairs(query, texts))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, how pairs are read, and the runtime."""
+        """Return name, build, digest, how pairs are read, and the runtime."""
         return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
 
@@ -136,13 +136,13 @@ class StModel:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it computes elsewhere than on the CPU; it is loaded to find out."""
+        """True if the model runs on another device than the CPU; it is loaded to find out."""
         with self._lock:
             self._loaded = self._loaded or self._load()
             return bool(self._loaded.device.type != "cpu")
 
     def count_pairs(self, query: str, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of the query beside each text, special ones included."""
+        """Return the number of tokens of the query with each text, including special tokens."""
         with self._lock:
             self._loaded = self._loaded or self._load()
             read = self._loaded.tokenizer([query] * len(texts), list(texts), truncation=False)
@@ -157,7 +157,7 @@ class StModel:
         return vectors
 
     def run(self, method: str, inputs: list[Any], **keywords: Any) -> Any:
-        """Return what the model's `method` makes of `inputs`, in batches that the memory holds."""
+        """Return the result of the model's `method` on `inputs`, in batches that fit in memory."""
         with self._lock:
             on_gpu = self.on_gpu
             from torch import OutOfMemoryError

@@ -33,7 +33,7 @@ class Tokenizer:
 
     @cached_property
     def splits_at_blanks(self) -> bool:
-        """Whether words are parted at blanks before all else, as BERT's tokenizer does."""
+        """True if texts are first split at blanks, as BERT's tokenizer does."""
         from tokenizers.normalizers import BertNormalizer
         from tokenizers.pre_tokenizers import BertPreTokenizer
 
@@ -57,7 +57,7 @@ class Tokenizer:
 
 
 def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
-    """Return the encoding of a text or pair. Raises AssayError where a pattern gives up on it."""
+    """Return the encoding of a text or pair. Raises AssayError if a pattern gives up on it."""
     try:
         return reader.encode(*texts, **options)
     except BaseException as error:  # the library has no exception of its own for a panic
@@ -67,7 +67,7 @@ def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
 
 
 def read_tokenizer(path: Path) -> Any:
-    """Return what reads texts as a file says. Raises AssayError where it is damaged."""
+    """Return the tokenizer in a file. Raises AssayError if it is damaged."""
     from tokenizers import Tokenizer as Reader
 
     try:
@@ -80,7 +80,7 @@ def read_tokenizer(path: Path) -> Any:
 
 
 def read_whole_tokenizer(path: Path) -> Any:
-    """Return what reads texts as a file says, each to its end and no further."""
+    """Return the tokenizer in a file, without truncation or padding."""
     reader = read_tokenizer(path)
     reader.no_truncation()
     reader.no_padding()

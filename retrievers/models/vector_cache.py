@@ -1,4 +1,4 @@
-"""The vectors of texts in the cache: by which key each is kept, and how it is read."""
+"""The vectors of texts in the cache: their keys, and their reading."""
 
 from array import array
 from collections.abc import Sequence, Set
@@ -33,7 +33,7 @@ class Lookup:
 
 
 class VectorCache:
-    """The vectors of one encoder, each by its text and all else that decides it.
+    """The vectors of one encoder, by the text and everything else that decides the vector.
 
     `name` is the encoder's, for people; `source` the digest of its code, where that is not this
     project's.
@@ -47,19 +47,19 @@ class VectorCache:
 
     @property
     def identity(self) -> str:
-        """The digest of all that decides a vector beside its texts."""
+        """The digest of everything apart from its text that decides a vector."""
         identity = self._encoder.identity
         return digest(identity, self._source) if self._source else identity
 
     def look_up(self, texts: Sequence[str]) -> Lookup:
-        """Return what the cache knows of `texts`, and what it lacks."""
+        """Return the vectors of `texts` in the cache, and the texts that it lacks."""
         keys = self._keys(texts)
         known = self._cache.get_many(VECTORS_KIND, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         return Lookup(texts, keys, known, list(missing), list(missing.values()))
 
     def stack(self, lookup: Lookup) -> Vectors:
-        """Return one row a text, all of which are known. Raises AssayError where one is wrong."""
+        """Return one row per text, all of them known. Raises AssayError if one is wrong."""
         rows = [lookup.known[key] for key in lookup.keys]
         self.check_sizes({len(row) // 4 for row in rows})
         # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
@@ -82,7 +82,7 @@ class VectorCache:
     def recall(self, kind: str, texts: Sequence[str]) -> float | None:
         """Return the sum of the numbers kept as `kind` of the distinct `texts`.
 
-        None where some text has none.
+        None if some text has none.
         """
         names, numbers = array("Q"), array("d")
         for begin in range(0, len(texts), PART):

@@ -1,4 +1,4 @@
-"""What is around the chunks of a corpus, as its documents tell."""
+"""The neighborhoods of a corpus's chunks, from its documents."""
 
 from bisect import bisect
 from collections import defaultdict
@@ -23,9 +23,9 @@ from assay.retrievers.store.chunk_store import ChunkStore
 
 
 class NeighborhoodReader:
-    """Tells the neighborhoods of hits; what points where is read at the first, or in the cache.
+    """Reads the neighborhoods of hits; references are read at the first hit, or from the cache.
 
-    Without `references` nothing that points anywhere is read.
+    Without `references` no references are read.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class NeighborhoodReader:
         self._parsed: dict[str, tuple[Structure, Sequence[Reference]]] = {}
 
     def read(self, hit: Hit) -> ChunkNeighborhood | None:
-        """Return the neighborhood of a hit, None where its chunk is not one of the corpus."""
+        """Return the neighborhood of a hit; None if its chunk is not in the corpus."""
         chunk = hit.chunk
         if chunk.id not in self._corpus.positions or chunk.doc_id not in self._corpus.documents:
             return None
@@ -97,7 +97,7 @@ class NeighborhoodReader:
     def _find_links(
         self, position: int
     ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
-        """Return what a chunk points at, and what points at it; see `ChunkNeighborhood`."""
+        """Return the outgoing and incoming pointers of a chunk; see `ChunkNeighborhood`."""
         if isinstance(self._corpus.chunks, ChunkStore) or not self._references:
             return None, None
         outgoing, incoming = self._edges
@@ -116,7 +116,7 @@ class NeighborhoodReader:
 
     @cached_property
     def _edges(self) -> tuple[Mapping[int, list[Pointer]], Mapping[int, list[Pointer]]]:
-        """By position what each chunk points at, and what points at it, in order of the text."""
+        """The outgoing and incoming pointers of each chunk, by position, in order of the text."""
         outgoing: dict[int, list[Pointer]] = defaultdict(list)
         incoming: dict[int, list[Pointer]] = defaultdict(list)
         chunks = self._corpus.chunks

@@ -1,4 +1,4 @@
-"""Ingestion: documents cut, contextualised, embedded and indexed, with what became of each."""
+"""Ingestion: documents are cut, contextualised, embedded and indexed, with a report on each."""
 
 import json
 import time
@@ -38,8 +38,8 @@ def ingest(
 ) -> IngestReport:
     """Make `documents` searchable by the pipeline of `config`, one stage after the other.
 
-    What was done before for the same text and settings is taken from the cache. Raises AssayError
-    when there is nothing to search, two chunks share an id, or the retriever is no pipeline.
+    Work done before for the same text and settings is taken from the cache. Raises AssayError
+    if there is nothing to search, two chunks share an id, or the retriever is no pipeline.
     """
     if not isinstance(config.retriever, PipelineSettings):
         raise AssayError(
@@ -114,7 +114,7 @@ class _DocumentEmbedder:
         self.seconds[doc_id] = time.perf_counter() - begin
 
     def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:
-        """Return what embedding took, whenever that was; None where that is not known."""
+        """Return the seconds that embedding took, whenever it was done; None if not known."""
         texts = Corpus(chunks).texts
         taken = [encoder.recall_seconds(texts) for encoder in self.encoders]
         known = [seconds for seconds in taken if seconds is not None]
@@ -160,7 +160,7 @@ def _inspect(
 
 
 class _Inspector:
-    """Looks at what became of the documents, after the fact and outside of any timing."""
+    """Inspects the ingested documents, after the fact and outside of any timing."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ def _group(
 
 
 def _is_combined(chunk: Chunk, structure: Structure) -> bool:
-    """Say whether a chunk holds text of several sections, bare headings apart."""
+    """Return True if a chunk holds text of several sections, bare headings apart."""
     texts = (
         structure.text[max(section.body, chunk.start) : min(section.end, chunk.end)]
         for section in structure.sections_within(chunk.start, chunk.end)
@@ -247,7 +247,7 @@ def _is_combined(chunk: Chunk, structure: Structure) -> bool:
 
 
 def _is_split(chunk: Chunk, structure: Structure) -> bool:
-    """Say whether a chunk begins or ends within a section."""
+    """Return True if a chunk begins or ends within a section."""
     if chunk.kind == "frontmatter":
         return False
     within = structure.sections_within(chunk.start, chunk.end)

@@ -1,4 +1,4 @@
-"""What of a corpus a filter allows to be found, and to be known."""
+"""The part of a corpus that a filter allows to be found, and to be known."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ MOST = 256  # filters whose documents are remembered
 class Allowed:
     """The documents that meet a filter, and the positions of their chunks.
 
-    `key` tells the filter from all others.
+    `key` identifies the filter.
     """
 
     key: str
@@ -29,19 +29,19 @@ class Allowed:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many there are of both."""
+        """The number of documents, and of chunks as `allowed`."""
         return {"documents": len(self.documents), "allowed": len(self.positions)}
 
 
 class Permissions:
-    """What filters allow of one corpus. A filter is held against the documents once."""
+    """The documents and chunks of one corpus that filters allow; each filter is applied once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._found: dict[str, Allowed] = {}
 
     def find(self, wanted: MetadataFilter) -> Allowed:
-        """Return what `wanted` allows."""
+        """Return the documents and chunks that `wanted` allows."""
         key = repr(wanted)
         if key not in self._found:
             if len(self._found) >= MOST:
@@ -57,7 +57,7 @@ class Permissions:
 
 
 class View:
-    """The part of a corpus that may be known, as a corpus of its own, for plug-ins to learn of."""
+    """The part of a corpus that may be known, as a separate corpus for plug-ins to learn from."""
 
     def __init__(self, corpus: Corpus, allowed: Allowed) -> None:
         self.positions: Sequence[int] = sorted(allowed.positions)
@@ -66,7 +66,7 @@ class View:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The chunks and the documents, made when they are asked for."""
+        """The chunks and the documents, made at the first access."""
         documents = self._whole.documents
         return Corpus(
             [self._whole.chunks[i] for i in self.positions],
@@ -84,7 +84,7 @@ class ViewStep(QueryStep):
         step.index(view.corpus)
 
     def apply(self, request: LegQuery) -> StepResult:
-        """Return what the step makes of `request`."""
+        """Return the step's result for `request`."""
         held = self._numbers if request.allowed is None else request.allowed
         inner = frozenset(self._numbers[i] for i in held if i in self._numbers)
         result = self._step.apply(replace(request, allowed=inner))

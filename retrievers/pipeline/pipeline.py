@@ -51,7 +51,7 @@ class PipelineSettings(PipelineShape):
 
 
 class Parts:
-    """Where a pipeline gets what takes long to make: here it is made for this pipeline alone."""
+    """Builds a pipeline's parts that take long to make, here for this pipeline alone."""
 
     def prepare(
         self, documents: Sequence[Document], settings: DocumentSettings, resources: Resources
@@ -66,7 +66,7 @@ class Parts:
 
 
 class Pipeline(Retriever):
-    """Asks the legs one after the other, fuses what they find, and applies the stages.
+    """Searches the legs one after the other, fuses their lists, and applies the stages.
 
     A keyword leg that cannot be built or asked is left out where a semantic leg remains; the
     ranking says so.
@@ -108,7 +108,7 @@ class Pipeline(Retriever):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether a leg's index may give other lists when it is built again."""
+        """True if a leg's index may give other lists when it is rebuilt."""
         return self._legs.nondeterministic
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
@@ -163,7 +163,7 @@ class Pipeline(Retriever):
         return ranking, False
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """As `search`; without stages, which go by more, of each hit the chunk and score alone."""
+        """Search as `search` does; without stages, hits have only their chunk and score."""
         if self._stages or self._answers or telemetry.tracer:
             return self.search(query, k)
         trace: list[StageTrace] = []
@@ -200,9 +200,9 @@ class Pipeline(Retriever):
         return Ranking(tuple(hits[:k]), tuple(trace), others, (*degraded, *down.values()))
 
     def restrict(self, allowed: MetadataFilter) -> "Pipeline":
-        """The same pipeline, on the same indexes, that finds what `allowed` lets be found.
+        """Return the pipeline on the same indexes, finding only the chunks that `allowed` permits.
 
-        Its steps and stages know of no other document. What a filter makes of them is remembered.
+        Its steps and stages know of no other document. The result is remembered for each filter.
         """
         other = copy.copy(self)
         found = self._permissions.find(allowed)
@@ -215,9 +215,9 @@ class Pipeline(Retriever):
         return other
 
     def _restrict(self, allowed: Allowed) -> "tuple[list[NamedStep], list[NamedStage]]":
-        """Return steps and stages that know of what is allowed alone.
+        """Return steps and stages that know of the allowed documents only.
 
-        Plug-ins that learn of the corpus, and do not say how to know less, are made anew.
+        Plug-ins that learn of the corpus, and do not define `restrict`, are made again.
         """
         view = View(self._corpus, allowed)
         steps = [(name, step.restrict(allowed.documents)) for name, step in self._steps]
@@ -240,7 +240,7 @@ class Pipeline(Retriever):
         return settings.build(self._resources, kinds)
 
     def without_query_cache(self) -> "Pipeline":
-        """The same pipeline, on the same indexes, with every per-query cache off."""
+        """Return the same pipeline, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
         other._legs = self._legs.without_query_cache()
         other._steps = [(name, step.without_query_cache()) for name, step in self._steps]
@@ -260,7 +260,7 @@ class Pipeline(Retriever):
         return {name: self._corpus.name(result.candidates) for name, result in results.items()}
 
     def metadata(self) -> Mapping[str, Any]:
-        """The source of contexts, facts of each leg and stage, digests of what was plugged in."""
+        """Return the source of contexts, facts of legs and stages, and digests of plug-ins."""
         sources = find_sources({"documents": self._documents, "retriever": self._settings})
         steps = [{"type": name, **step.metadata()} for name, step in self._steps]
         stages = [{"type": name, **stage.metadata()} for name, stage in self._stages]
@@ -275,7 +275,7 @@ class Pipeline(Retriever):
 
     @property
     def asks_server(self) -> bool:
-        """Whether one of its parts does."""
+        """True if one of the pipeline's parts asks a server."""
         return self._settings.uses_server()
 
     def list_foreign(self) -> Collection[str]:
@@ -295,7 +295,7 @@ class Pipeline(Retriever):
             self._answers.close()
 
     def _count_unread(self) -> Mapping[str, Any]:
-        """Return how many chunks go on after the `window` that the legs' encoders read, if any."""
+        """Return the window of the legs' encoders, if any, and how many chunks exceed it."""
         if self._window is None:
             return {}
         unread = count_unread(self._corpus.texts, self._window, self._tokenizer)
@@ -303,13 +303,13 @@ class Pipeline(Retriever):
 
     @cached_property
     def _window(self) -> int | None:
-        """How many tokens of a text the encoders read at least; None where none tells."""
+        """The number of tokens that every encoder reads of a text; None if none states it."""
         legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
         return find_window(list_encoders([*legs, *self._settings.stages], self._resources))
 
     @cached_property
     def _query_window(self) -> int | None:
-        """As `_window`, of a query: no leg reads that in parts."""
+        """The same as `_window` for a query, which no leg reads in parts."""
         parts = [*self._settings.active.values(), *self._settings.stages]
         return find_window(list_encoders(parts, self._resources))
 
@@ -318,7 +318,7 @@ class Pipeline(Retriever):
         return Tokenizer(self._documents.tokenizer, self._resources)
 
     def _ask(self, query: str, trace: list[StageTrace]) -> tuple[LegQuery, list[str]]:
-        """Return the request that the query steps make of `query`, and what they could not do."""
+        """Return the request that the query steps make of `query`, and their failures in words."""
         request = LegQuery(query)
         degraded: list[str] = []
         if self._allowed is not None:
@@ -348,7 +348,7 @@ class Pipeline(Retriever):
     def _pin(
         self, fused: Sequence[Scored], hits: Sequence[Hit], results: Mapping[str, LegResult]
     ) -> Sequence[Hit]:
-        """Return `hits`, those marked that a boost puts before all that other legs can find."""
+        """Return `hits`, with those pinned that a boost puts before all hits of other legs."""
         fusion = self._settings.fusion
         if not fusion or not fusion.boosts:
             return hits
@@ -366,7 +366,7 @@ class Pipeline(Retriever):
 
 
 def _learns(part: QueryStep | Stage, base: type[QueryStep | Stage]) -> bool:
-    """Say whether a part learns of the corpus, and cannot be held to some of the documents."""
+    """Return True if a part learns of the corpus, and cannot be restricted to some documents."""
     return type(part).index is not base.index and type(part).restrict is base.restrict
 
 

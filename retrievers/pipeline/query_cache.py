@@ -1,10 +1,10 @@
 """The query cache: answers given before, for as long as nothing they depend on has changed.
 
-An answer is found by what asks (settings, models, code), by what is asked (query, k) and by the
-epoch of the corpus, a digest of the contents of all documents: any edit may change any ranking,
+The key of an answer consists of the pipeline (settings, models, code), the request (query, k) and
+the epoch of the corpus, a digest of the contents of all documents: any edit may change any ranking,
 since the weight of a term depends on how many chunks hold it. A document's epoch is the digest of
-its own content; an answer also tells those it was made from, and is not believed if they differ.
-So no process needs to tell another what it has indexed.
+its own content; an answer also stores the epochs of its documents, and is not used if they differ.
+So no process needs to inform another of what it has indexed.
 """
 
 import os
@@ -79,7 +79,7 @@ class Store(ABC):
 
 
 class Answers:
-    """What one pipeline has answered about one corpus."""
+    """The answers of one pipeline about one corpus."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -92,7 +92,7 @@ class Answers:
         self._identity = digest(identity, self._epochs)
 
     def key(self, query: str, k: int, allowed: str = "") -> str:
-        """Return what an answer about the corpus, or what is `allowed` of it, is found by."""
+        """Return the key of an answer about the corpus, or about the `allowed` part of it."""
         asked = ascii(query)  # a query may hold what has no encoding
         return digest(self._identity, asked, k, allowed)
 
@@ -177,7 +177,7 @@ class RedisStore(Store):
         self._client.close()
 
     def _ask(self, ask: Callable[[], Any]) -> Any:
-        """Return what Redis answers, or None if it does not."""
+        """Return Redis's answer, or None if there is none."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._paused_until:

@@ -1,4 +1,4 @@
-"""What a pipeline is made of, as YAML says it, and which parts fit together."""
+"""The parts of a pipeline as YAML names them, and the rules for combining them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -69,7 +69,7 @@ class PipelineShape(Settings):
         return [name for name in self._searching if fusion and not fusion.counts(name)]
 
     def uses_server(self) -> bool:
-        """Whether any part asks a server in searches."""
+        """Return True if any part asks a server in searches."""
         return any(map(_asks_server, (*self.query, *self.active.values(), *self.stages)))
 
     def doubt_weights(self) -> Sequence[str]:
@@ -143,7 +143,7 @@ class PipelineShape(Settings):
 
 
 def _asks_server(part: Any) -> bool:
-    """Whether settings, or any within them, are of what asks a server."""
+    """Return True if these settings, or any within them, are of a part that asks a server."""
     if isinstance(part, Settings):
         engine = getattr(part, "capabilities", None)
         if part.asks_server or (engine and engine.server):

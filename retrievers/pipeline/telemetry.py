@@ -6,7 +6,7 @@ The environment switches it on, by the variables that OpenTelemetry prescribes: 
 through a provider of this module's own, so that they never mix with those of MLflow or of a host
 program. A host program that wants them among its own calls `enable`.
 
-What was searched for is told only where ASSAY_TRACE_QUERIES is 1: a query may be private.
+Queries are exported only if ASSAY_TRACE_QUERIES is 1: a query may be private.
 """
 
 import os
@@ -43,10 +43,10 @@ _asked = False
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """How a pipeline searches: the kind and the type of each leg by its name.
+    """The plan of a pipeline's searches: the kind and the type of each leg by its name.
 
     `provider` is the engine that holds the indexes, empty for this process; `fusion` is empty
-    where there is none.
+    if nothing is fused.
     """
 
     mode: str
@@ -57,9 +57,9 @@ class SearchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A finished search: what was asked of which pipeline, and when, in nanoseconds of the epoch.
+    """A finished search: its pipeline and query, and its times in nanoseconds since the epoch.
 
-    `chunks` is the size of its index; `cached` says that no step ran.
+    `chunks` is the size of the index; `cached` is True if no step ran.
     """
 
     plan: SearchPlan
@@ -87,7 +87,7 @@ def disable() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Make no spans of what is searched within: a warm-up is no search of the user's."""
+    """Make no spans for searches in this block: a warm-up is no search of the user's."""
     token = _silent.set(True)
     try:
         yield
@@ -96,10 +96,10 @@ def silence() -> Iterator[None]:
 
 
 def start(progress: Progress) -> None:
-    """Do as the environment says, the first time this is called and unless the program has said.
+    """Set up tracing as the environment says, on the first call, unless the program has done so.
 
-    Whatever stands in the way is told in one line and is no error: these variables are often set
-    for all programs of a machine.
+    A failure is reported in one line and is no error: these variables are often set for all
+    programs of a machine.
     """
     global tracer, _asked
     with _lock:
@@ -155,7 +155,7 @@ class _Step:
 
 
 def _read_steps(search: Search, trace: Sequence[StageTrace]) -> Iterator[_Step]:
-    """Yield what becomes a span: of a leg's own steps (`dense.encode`), all with the leg."""
+    """Yield the steps that become spans: a leg's own steps (`dense.encode`) count as one."""
     parts: Attributes = {}
     milliseconds = 0.0
     for entry in trace:
@@ -191,7 +191,7 @@ def _name_counts(prefix: str, counts: Mapping[str, int]) -> Attributes:
 
 
 def _tell(text: str, name: str = "search.query") -> Attributes:
-    """Return `text`, of a query or about it, where it was asked for."""
+    """Return `text`, of a query or about it, if queries are to be exported."""
     return {name: text} if text and os.environ.get("ASSAY_TRACE_QUERIES") == "1" else {}
 
 

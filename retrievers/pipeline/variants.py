@@ -1,4 +1,4 @@
-"""Many pipelines over the same documents that share chunks, indexes and what legs have found."""
+"""Many pipelines over the same documents that share chunks, indexes and the results of legs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,11 +25,13 @@ MOST_REMEMBERED = 1000
 class Variants(Parts):
     """Builds retrievers that answer as freshly built ones and do no work twice.
 
-    What is shared stays in memory until `close`, after which none of the retrievers may be used. Of
-    the configs that are `expected`, each once, a leg is closed with the last retriever that has it.
-    What a leg of theirs finds that others follow, a fusion or a stage, is kept in the cache where
-    `code` stands for the code and packages that decide it. Of retrievers that are to be `timed`
-    none is spared the words that another has analysed.
+    Shared objects stay in memory until `close`, after which none of the retrievers may be used.
+
+    - `expected`: the configs to be built, each once; a leg is closed with the last retriever of
+      them that has it.
+    - `code`: stands for the code and packages that decide the results of a leg; with it, the
+      results of legs of expected configs that legs, a fusion or a stage follow are cached.
+    - `timed`: True if the retrievers are to be timed; then none reuses words that another analysed.
     """
 
     def __init__(
@@ -132,7 +134,7 @@ class Variants(Parts):
 
 @dataclass(frozen=True, slots=True)
 class _IndexedLeg:
-    """A leg and what it found. It holds the corpus, so that no other can take its identity."""
+    """A leg and its results. It holds the corpus, so that no other can take its identity."""
 
     corpus: Corpus
     leg: Leg
@@ -145,7 +147,7 @@ class _IndexedLeg:
 
 
 class SharedLeg(Leg):
-    """A leg on an index that others use too; it remembers what the index gave for a query.
+    """A leg on an index that others use too; it remembers the results of queries.
 
     Remembered results have the milliseconds of the search that found them.
     """
@@ -161,11 +163,11 @@ class SharedLeg(Leg):
         return self._indexed.report
 
     def search(self, query: str, depth: int) -> LegResult:
-        """Return what the leg found before, or let it search."""
+        """Return the remembered results, or let the leg search."""
         return self._remember((query,), depth, partial(self._own.leg.search, query))
 
     def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
-        """Return what the leg found before, or let it search."""
+        """Return the remembered results, or let the leg search."""
         search = partial(self._own.leg.search_near, query, passages)
         return self._remember((query, *passages), depth, search)
 
@@ -176,11 +178,11 @@ class SharedLeg(Leg):
         return self._own.leg.follow(query, depth, found)
 
     def restrict(self, allowed: Positions) -> Leg | None:
-        """The leg itself for some of the chunks; what it finds is not remembered."""
+        """Return the leg itself for some of the chunks; what it finds is not remembered."""
         return self._own.leg.restrict(allowed)
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the leg says."""
+        """Return the leg's neighbours of each position."""
         return self._own.leg.beside(positions)
 
     def without_query_cache(self) -> Leg:
@@ -194,11 +196,11 @@ class SharedLeg(Leg):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether the leg is; known after `index`."""
+        """True if the leg is nondeterministic; known after `index`."""
         return self._indexed is not None and self._indexed.leg.nondeterministic
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the leg."""
+        """Return the facts of the leg."""
         if self._indexed is None:
             return self._settings.build(self._variants.resources).metadata()
         return self._indexed.leg.metadata()
@@ -218,5 +220,5 @@ class SharedLeg(Leg):
 
 
 def name_leg(settings: LegSettings) -> str:
-    """Return what tells legs apart that share no index: all settings but `depth`."""
+    """Return the digest that legs with a common index share: of all settings but `depth`."""
     return digest(settings.model_dump(mode="json", exclude={"depth"}))

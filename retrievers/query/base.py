@@ -1,4 +1,4 @@
-"""What a query step is: a request in, a request out, before any leg searches."""
+"""The contract of query steps: a request in, a request out, before any leg searches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
@@ -13,9 +13,9 @@ from assay.retrievers.settings import Resources, Settings
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The request a step hands on; in words and numbers what it did, if that is not plain.
+    """The request a step hands on; in words and numbers what it did, if that is not obvious.
 
-    `degraded` says that the step could not do its work, and what was done without it.
+    `degraded` says in words that the step failed, and how the search went on without it.
     """
 
     request: LegQuery
@@ -36,21 +36,21 @@ class QueryStep(ABC):
 
     @abstractmethod
     def apply(self, request: LegQuery) -> StepResult:
-        """Return what becomes of `request`. Safe to call from threads."""
+        """Return the step's result for `request`. Safe to call from threads."""
 
     def restrict(self, documents: Set[str]) -> "QueryStep":
-        """The same step, that knows these documents alone, in what it says and does.
+        """Return the same step, knowing these documents only, in its results and its notes.
 
-        One that learns of the corpus overrides it. A plug-in that does not is made anew for them.
+        One that learns of the corpus overrides it. A plug-in that does not is made again for them.
         """
         return self
 
     def without_query_cache(self) -> "QueryStep":
-        """The same step with every per-query cache off."""
+        """Return the same step with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this step beyond its settings. JSON values."""
+        """Return the facts that identify this step beyond its settings, as JSON."""
         return {}
 
 
@@ -59,11 +59,11 @@ class QueryStepSettings(Settings, ABC):
 
     type: str = "python"
 
-    # Whether legs then hand on ranks alone, whatever scores they give.
+    # True if legs then hand on ranks only, whatever scores they give.
     ranks_alone: ClassVar[bool] = False
 
     def find_misfit(self, legs: Mapping[str, LegSettings]) -> str:
-        """Say in words why the step is of no use to a pipeline of these `legs`; "" where it is."""
+        """Say in words why the step is of no use to a pipeline of these `legs`; "" if it is."""
         return ""
 
     @abstractmethod

@@ -38,7 +38,7 @@ def legs_are_those_given(make: Make) -> None:
 
 
 def limits_stand(make: Make) -> None:
-    """What an earlier step forbade stays forbidden; what may be found are positions of chunks."""
+    """Chunks forbidden by an earlier step stay forbidden; allowed are only positions of chunks."""
     step = open_step(make)
     size = len(make_corpus().chunks)
     for query in QUERIES:

@@ -63,7 +63,7 @@ class ExpandSettings(QueryStepSettings):
     language: Language = Field("english", description="language of stop words and stems")
 
     def count_terms(self, texts: Iterable[str]) -> Counter[str]:
-        """Return how often each term stands in `texts`."""
+        """Return the number of occurrences of each term in `texts`."""
         words = Words(self.language)
         return Counter(term for text in texts for term in words.find_terms(text))
 
@@ -79,14 +79,14 @@ class ExpandSettings(QueryStepSettings):
 
 
 class Expand(QueryStep):
-    """Appends the nearest terms to what some legs are asked.
+    """Appends the nearest terms to the queries of some legs.
 
-    A term that is in the query already, by its stem, is not added, nor are two of one stem. What
-    completes unknown words comes first, the commonest term first, for the legs `completed`; the
-    terms near in meaning are for the `legs`.
+    A term whose stem is in the query already is not added, nor are two of one stem. Completions of
+    unknown words come first, the commonest term first, for the legs `completed`; the terms near in
+    meaning are for the `legs`.
 
-    `_totals` has how often each term of `_alphabet` stands in the documents that may be known: 0 of
-    a term that is in others alone.
+    `_totals` has the occurrences of each term of `_alphabet` in the documents that may be known: 0
+    for a term that only others have.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Expand(QueryStep):
         return StepResult(replace(request, texts=texts, expansion=expansion), note, counts)
 
     def restrict(self, documents: Set[str]) -> QueryStep:
-        """The same step with the terms of these documents, as common as they are there."""
+        """Return the same step with the terms of these documents, as common as they are there."""
         rows, counts = self._by_document
         held = sorted(rows[id_] for id_ in documents if id_ in rows)
         other = copy.copy(self)
@@ -151,7 +151,7 @@ class Expand(QueryStep):
 
     @cached_property
     def _by_document(self) -> tuple[Mapping[str, int], "csr_array"]:
-        """The row of each document, and how often each term stands in it."""
+        """The row of each document, and the number of occurrences of each term in it."""
         from scipy.sparse import csr_array
 
         chunks, numbers = self._corpus.chunks, {t: i for i, t in enumerate(self._alphabet)}
@@ -167,7 +167,7 @@ class Expand(QueryStep):
         return rows, csr_array((values, columns, ends), shape=shape)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder, and the size of the vocabulary."""
+        """Return the facts of the encoder, and the size of the vocabulary."""
         return {**self._encoder.metadata(), "vocabulary": len(self._terms)}
 
     def _complete(self, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Filters: what documents say of themselves decides which may be found."""
+"""Filters: the metadata of documents decides which may be found."""
 
 import copy
 import re
@@ -73,7 +73,7 @@ class FilterSettings(QueryStepSettings):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What one key demands. `values` are alternatives."""
+    """The condition on one key. `values` are alternatives."""
 
     key: str
     values: tuple[str, ...]
@@ -101,12 +101,12 @@ class Filter(QueryStep):
         self._always: frozenset[int] | None = None
 
     def index(self, corpus: Corpus) -> None:
-        """Read what the documents say of themselves."""
+        """Read the metadata of the documents."""
         self._catalogue = Catalogue(corpus)
         self._always = self._catalogue.allow(self._conditions) if self._conditions else None
 
     def restrict(self, documents: Set[str]) -> QueryStep:
-        """The same step, for which what only other documents say is said by none."""
+        """Return the same step, without the values that only other documents have."""
         other = copy.copy(self)
         other._catalogue = self._catalogue.restrict(documents)
         return other
@@ -131,7 +131,7 @@ class Filter(QueryStep):
 
 
 class Catalogue:
-    """The documents by what they say of themselves."""
+    """The documents by their metadata."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._positions = corpus.by_document

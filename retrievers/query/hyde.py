@@ -38,7 +38,7 @@ class HydeSettings(WritingSettings):
 
     @property
     def wanted(self) -> int:
-        """How many passages are asked for."""
+        """The number of passages requested."""
         return self.passages
 
     @property

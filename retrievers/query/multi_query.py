@@ -1,4 +1,4 @@
-"""Multi-query: a language model words the query anew, every leg is asked each, lists are fused.
+"""Multi-query: a language model rephrases the query, every leg searches all, lists are fused.
 
 A chunk's score in a leg's list is Σ_i 1 / (k + rank_i), over the query and its rephrasings i that
 found the chunk, with ranks from 1 (reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR
@@ -33,7 +33,7 @@ class MultiQuerySettings(WritingSettings):
 
     @property
     def wanted(self) -> int:
-        """How many rephrasings are asked for."""
+        """The number of rephrasings requested."""
         return self.queries
 
     @property

@@ -73,11 +73,11 @@ class WordNet:
 
     @cached_property
     def identity(self) -> str:
-        """Digest of the database."""
+        """The digest of the database."""
         return digest([digest_file(self.folder / f"data.{part}") for part in ENDINGS])
 
     def find_synonyms(self, word: str, senses: int) -> list[str]:
-        """Return the other words of the first so many senses of `word`, in the database's order.
+        """Return the other words of the first `senses` senses of `word`, in the database's order.
 
         Nouns come before verbs, adjectives and adverbs, common senses before rare ones. `word` is
         folded, and may be inflected.
@@ -196,10 +196,10 @@ class SynonymsSettings(QueryStepSettings):
 
 
 class Synonyms(QueryStep):
-    """Appends synonyms to what some legs are asked.
+    """Appends synonyms to the queries of some legs.
 
-    Stop words, names (capitals within a word, digits, underscores), abbreviations and what is
-    quoted have no synonyms. None is added that is in the query already, by its stem.
+    Stop words, names (capitals within a word, digits, underscores), abbreviations and quoted words
+    have no synonyms. None is added whose stem is in the query already.
     """
 
     def __init__(self, settings: SynonymsSettings, wordnet: WordNet, legs: Sequence[str]) -> None:
@@ -221,11 +221,11 @@ class Synonyms(QueryStep):
         return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The digest of the database."""
+        """Return the digest of the database."""
         return {"wordnet": self._wordnet.identity}
 
     def _find(self, text: str) -> dict[str, list[str]]:
-        """Return the synonyms to add, by the word they stand for."""
+        """Return the synonyms to add, by the word they belong to."""
         known = self._words.find_stems(text)
         found: dict[str, list[str]] = {}
         for word in dict.fromkeys(PLAIN.findall(QUOTED.sub(" ", text))):

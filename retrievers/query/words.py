@@ -24,7 +24,7 @@ class Words:
         return [term for term in found if len(term) > 2 and self.stem(term)]
 
     def stem(self, term: str) -> str:
-        """Return what makes a word the same as another; empty for stop words."""
+        """Return the key by which words count as equal, the stem; empty for stop words."""
         return " ".join(self._analyzer.analyze(term))
 
     def find_stems(self, text: str) -> set[str]:

@@ -34,7 +34,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
     @property
     @abstractmethod
     def wanted(self) -> int:
-        """How many texts are asked for."""
+        """The number of texts requested."""
 
     @property
     @abstractmethod
@@ -43,7 +43,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
 
     @abstractmethod
     def write_prompt(self, query: str) -> Prompt:
-        """Return what the model is asked."""
+        """Return the prompt for the model."""
 
     @abstractmethod
     def read(self, answer: str, *, cut_off: bool) -> list[str]:
@@ -62,7 +62,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
         return WritingStep(self, self.open(resources))
 
     def expect(self, query: str) -> Usage:
-        """Return about how many tokens a call takes, found out without making it."""
+        """Return the approximate number of tokens of a call, without making it."""
         size = len(self.write_prompt(query).text.encode("utf-8", "replace"))
         return Usage(size // USUAL_BYTES_PER_TOKEN, output=self.tokens)
 
@@ -92,15 +92,15 @@ class WritingStep(QueryStep):
         return StepResult(self._settings.extend(request, texts), note, {"added": len(texts)})
 
     def without_query_cache(self) -> QueryStep:
-        """The same step, asking the model each time."""
+        """Return the same step, asking the model each time."""
         return WritingStep(self._settings, self._model, rerun=True)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The model and its prices."""
+        """Return the model and its prices."""
         return self._model.metadata()
 
     def _write(self, query: str) -> list[str]:
-        """Return the texts. Raises AssayError where there are none."""
+        """Return the texts. Raises AssayError if there are none."""
         settings, name = self._settings, self._model.model.name
         sendable = query.encode("utf-8", "replace").decode()
         try:

@@ -1,1 +1,1 @@
-"""What all that asks a service shares: retries, addresses, pacing, prices and charges."""
+"""Shared code of all calls to services: retries, addresses, pacing, prices and charges."""

@@ -44,5 +44,5 @@ def read_port(engine: str, variable: str, default: int, least: int = 1) -> int:
 
 
 def shorten(reason: object) -> str:
-    """Return what a server or its client says, in one line of bearable length."""
+    """Return the message of a server or its client as one line of limited length."""
     return cut(" ".join(str(reason).split()), LONGEST)

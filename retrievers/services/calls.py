@@ -1,4 +1,4 @@
-"""Calls that are paid for: within a budget, tried again, at most so many at a time."""
+"""Paid calls: within a budget, retried, and with a limit on those at a time."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class PaceSettings(Settings):
 
 
 class Metered(Protocol):
-    """What a call brings: it says what the provider counted."""
+    """The result of a call, with the usage that the provider counted."""
 
     @property
     def usage(self) -> Usage: ...  # noqa: D102
@@ -44,10 +44,9 @@ M = TypeVar("M", bound=Metered)
 class Calls:
     """Makes the calls to one model, `name`, and enters each into a ledger.
 
-    It is safe to call from any number of threads; `calls_at_once` calls are under way at most.
-    The first error that no further call can mend stops it: whoever asks gets that error, and so
-    does everybody who asks later. Leaving it waits for the calls that are under way, because they
-    are paid for.
+    It is safe to call from any number of threads; at most `calls_at_once` calls are under way.
+    The first error that no further call can mend stops it: that call and all later ones raise the
+    error. Leaving the context waits for the calls that are under way, because they are paid for.
     """
 
     def __init__(self, name: str, ledger: CostLedger, pace: PaceSettings) -> None:
@@ -73,7 +72,7 @@ class Calls:
 
     @property
     def stopped(self) -> str:
-        """Why no further call is made; empty as long as calls are."""
+        """The reason why no further call is made; empty as long as calls are made."""
         return str(self._stopped or "")
 
     def stop(self, reason: str) -> None:
@@ -85,12 +84,12 @@ class Calls:
     def make(
         self, most_prompt: int, most_output: int, attempt: Callable[[], M], keep: Callable[[M], T]
     ) -> T:
-        """Return what `keep` makes of the first attempt that succeeds.
+        """Return the result of `keep` on the first attempt that succeeds.
 
-        A call counts as at most so many tokens before it is sent. `attempt` raises
-        UnansweredError where it may succeed when it is made again, TooLongError where the call is
-        longer than the model can read, and AssayError where nothing more can succeed. Those two
-        are raised here too. All the time but that of the successful attempt is counted as wait.
+        Before it is sent, a call counts as `most_prompt` and `most_output` tokens. `attempt` raises
+        UnansweredError if a retry may succeed, TooLongError if the call is longer than the model
+        can read, and AssayError if no further call can succeed. The latter two are raised here too.
+        All the time but that of the successful attempt is counted as wait.
         """
 
         def send() -> T:
@@ -113,7 +112,7 @@ class Calls:
         return try_again(send, self._wait)
 
     def _reserve(self, most_prompt: int, most_output: int) -> str:
-        """Enter a call into the ledger, once all that hinders it has passed."""
+        """Enter a call into the ledger, once pauses and limits allow it."""
         with self._changed:
             while True:
                 if self._stopped:
@@ -142,7 +141,7 @@ class Calls:
     def _end(
         self, call: str, usage: Usage | None = None, *, lost: bool = False, stop: str = ""
     ) -> None:
-        """Count a call as over, whatever becomes of its entry: others wait for its end."""
+        """Count a call as over, even if its entry fails: others wait for its end."""
         with self._changed:
             self._calls -= 1
             self._changed.notify_all()

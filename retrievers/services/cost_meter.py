@@ -1,7 +1,7 @@
-"""What the services asked in a search charge for it, and the time that is lost on them.
+"""The charges of the services called in a search, and the time lost on retries.
 
-A step of a search is watched: whatever it calls, however deep, records here what was counted.
-Counts are whole numbers, so that they stand in a trace: costs are in billionths of a US dollar.
+A step of a search is watched: every call that it makes, however deep, records its counts here.
+Counts are whole numbers, so that a trace can hold them: costs are in billionths of a US dollar.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ from assay.retrievers.services.retries import RetryCost, count_retries
 
 NANO = 1_000_000_000
 COST = "nano_usd"
-UNPRICED = "unpriced"  # calls of which no price is known
+UNPRICED = "unpriced"  # calls without a known price
 TOKENS = "tokens"
 
 
 @dataclass(slots=True)
 class CostMeter:
-    """What a step called: `usage` in all, `charged` and `noted` by name, and what retries cost."""
+    """The calls of a step: total `usage`, `charged` and `noted` by name, and retry costs."""
 
     retried: RetryCost
     usage: Usage = field(default_factory=Usage)
@@ -30,13 +30,13 @@ class CostMeter:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """All that was counted; nothing where no service was asked."""
+        """All counts by name; empty if no service was called."""
         retries = {"retries": self.retried.retries} if self.retried.retries else {}
         return {**self.charged, **self.noted, **retries}
 
     @property
     def waited(self) -> float:
-        """The milliseconds that went by apart from the work."""
+        """The milliseconds lost on failed attempts and pauses."""
         return self.retried.milliseconds
 
 
@@ -45,7 +45,7 @@ _watch: ContextVar[CostMeter | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watch() -> Iterator[CostMeter]:
-    """Watch what is called in this context, and not within a `watch` inside it."""
+    """Meter the calls in this context, except those within a nested `watch`."""
     with count_retries() as retried:
         watched = CostMeter(retried)
         token = _watch.set(watched)
@@ -56,7 +56,7 @@ def watch() -> Iterator[CostMeter]:
 
 
 def record(usage: Usage, prices: Prices | None, unit: str = TOKENS) -> None:
-    """Record what a call was charged for: so many tokens, or other units, at `prices`."""
+    """Record the charges of a call: the tokens of `usage`, or other units, at `prices`."""
     counted = usage.prompt + usage.output
     if (watched := _watch.get()) is None or not counted:
         return

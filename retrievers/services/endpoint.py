@@ -1,6 +1,6 @@
-"""An API's address and key, and what its SDK's errors mean for the next call.
+"""An API's address and key, and the meaning of its SDK's errors for the next call.
 
-The official SDKs of Anthropic and OpenAI share one family of errors, told apart by their
+The official SDKs of Anthropic and OpenAI share one family of errors, distinguished by their
 attributes here, so that neither SDK need be installed to read the other's.
 """
 
@@ -62,7 +62,7 @@ class Endpoint:
         return urlsplit(self.url).netloc if self.url else self.provider
 
     def find_lack(self, sdk: str) -> str:
-        """Say which extra brings the SDK; empty where that is installed."""
+        """Say which extra brings the SDK; empty if that is installed."""
         return "" if find_spec(sdk) else f"provider {self.provider}: {hint_extra(sdk)}"
 
     def load(self, sdk: str) -> Any:
@@ -77,7 +77,7 @@ class Endpoint:
         return module
 
     def bound(self, parts: Iterable[bytes], most: int, deadline: float) -> Iterator[bytes]:
-        """Yield what comes. Raises AssayError after `most` bytes, TimeoutError after `deadline`."""
+        """Yield the parts. Raises AssayError after `most` bytes, TimeoutError after `deadline`."""
         size = 0
         for part in parts:
             size += len(part)
@@ -88,7 +88,7 @@ class Endpoint:
             yield part
 
     def translate(self, error: Exception) -> Exception:
-        """Return what an error of the SDK means: one of ours, never with the key in it."""
+        """Return this project's error for one of the SDK's, never with the key in it."""
         if isinstance(error.__cause__, AssayError):  # of `bound`
             return error.__cause__
         status = getattr(error, "status_code", None)

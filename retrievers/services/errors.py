@@ -1,12 +1,13 @@
-"""Why a call of a service brought nothing."""
+"""Errors of calls to services."""
 
 
 class UnansweredError(Exception):
     """A call that may succeed when it is made again.
 
-    `wait` is how many seconds the provider asks to wait. `charged` says that the provider may
-    have done the work, `throttled` that it wants fewer calls of everybody, `unreachable` that
-    nothing was sent.
+    - `wait`: the seconds that the provider asks to wait.
+    - `charged`: True if the provider may have done the work.
+    - `throttled`: True if it wants fewer calls from all callers.
+    - `unreachable`: True if nothing was sent.
     """
 
     def __init__(

@@ -106,9 +106,10 @@ class CostLedger:
         return sum(map(_lost, self._unsettled.values()), self._settled)
 
     def reserve(self, prompt: int, output: int) -> str | None:
-        """Enter a call of at most so many tokens; return its number, or None if the budget ends.
+        """Enter a call of at most `prompt` and `output` tokens; return its number.
 
-        None does not mean that nothing is left: calls under way may turn out to cost less.
+        None if the budget does not suffice, which does not mean that nothing is left: calls under
+        way may turn out to cost less.
         """
         worst = self._find_worst(prompt, output)
         if self._path:
@@ -140,7 +141,7 @@ class CostLedger:
             self._enter({"call": call, "end": "released"})
 
     def lose(self, call: str) -> None:
-        """Enter that nobody knows what a call cost: it counts at its worst."""
+        """Enter that the cost of a call is unknown: it counts at its worst."""
         with self._lock():
             self._catch_up()
             self.run += _lost(self._unsettled[call])

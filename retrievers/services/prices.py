@@ -1,4 +1,4 @@
-"""What language models charge: tokens by kind, and US dollars per million of them."""
+"""Prices of language models: tokens by kind, and US dollars per million of them."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class Prices(Rates):
 
     @property
     def charged(self) -> bool:
-        """Whether any call costs anything."""
+        """True if any call costs money."""
         return self != FREE
 
     def cost(self, usage: Usage) -> float:
@@ -71,7 +71,7 @@ class Prices(Rates):
         return super().cost(usage)
 
     def worst(self, prompt: int, output: int) -> float:
-        """Return the most that a call of at most so many tokens can cost."""
+        """Return the greatest cost of a call of at most `prompt` and `output` tokens."""
         kinds = (Usage(prompt), Usage(cache_write=prompt), Usage(cache_read=prompt))
         answer = Usage(output=output)
         return max(self.cost(kind + answer) for kind in kinds)
@@ -82,11 +82,11 @@ FREE = Prices(input=0, cache_write=0, cache_read=0, output=0)
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """What is known of a provider's model.
+    """The known facts on a provider's model.
 
-    `window` is the longest prompt at the lower price, or that fits, in tokens; `cached_from` the
-    shortest prefix the provider caches. `breakpoints`: it caches up to marks in the prompt, and
-    charges for writing.
+    - `window`: the longest prompt at the lower price, or that fits, in tokens.
+    - `cached_from`: the shortest prefix that the provider caches, in tokens.
+    - `breakpoints`: True if it caches up to marks in the prompt, and charges for writing.
     """
 
     provider: str
@@ -140,5 +140,5 @@ KNOWN = (
 
 
 def find_known(provider: str, name: str) -> KnownModel | None:
-    """Return what is known of a provider's model."""
+    """Return the known facts on a provider's model."""
     return next((item for item in KNOWN if (item.provider, item.name) == (provider, name)), None)

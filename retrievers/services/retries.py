@@ -29,7 +29,7 @@ LONGEST_WAIT = 60.0
 
 @dataclass(slots=True)
 class RetryCost:
-    """What retries cost: their number, and the milliseconds of failed tries and of pauses."""
+    """The cost of retries: their number, and the milliseconds of failed tries and of pauses."""
 
     retries: int = 0
     milliseconds: float = 0.0
@@ -44,7 +44,7 @@ class RetrySettings(Settings):
     )
 
     def tell(self, passing: bool) -> str:
-        """Return what a message of failure says of tries: nothing where there was only one."""
+        """Return the words on tries in a failure message; none if there was only one."""
         return f" ({self.attempts} tries)" if passing and self.attempts > 1 else ""
 
 
@@ -63,7 +63,7 @@ def count_retries() -> Iterator[RetryCost]:
 
 
 def count_wait(retries: int, seconds: float) -> None:
-    """Count so many retries, and the time that went by apart from the work, in this context."""
+    """Add `retries` and the `seconds` lost on them to the cost counted in this context."""
     if cost := _cost.get():
         cost.retries += retries
         cost.milliseconds += seconds * 1e3
@@ -75,10 +75,9 @@ def call(
     passing: Callable[[Exception], bool],
     asked: Callable[[Exception], float] = lambda _: 0.0,
 ) -> T:
-    """Return what `action` gives; try again where it raises something `passing`.
+    """Return the result of `action`; retry if it raises an error that is `passing`.
 
-    `asked` gives the seconds for which the server asks to be left alone. The last error is raised
-    as it is.
+    `asked` returns the seconds that the server asks to wait. The last error is raised as it is.
     """
 
     def wait(error: Exception, failed: int) -> None:
@@ -91,10 +90,10 @@ def call(
 
 
 def try_again(action: Callable[[], T], wait: Callable[[Exception, int], None]) -> T:
-    """Return what `action` gives, as often as it takes, and count what failed tries cost.
+    """Return the result of `action`, retried as needed, and count the cost of failed tries.
 
-    `wait` takes an error and the number of tries so far. It comes back when the next is due, and
-    raises where there is to be none.
+    `wait` takes an error and the number of tries so far. It returns when the next try is due, and
+    raises if there is to be none.
     """
     failed = 0
     while True:

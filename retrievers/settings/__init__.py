@@ -1,4 +1,4 @@
-"""Typed settings: what a YAML file may say, and what is told where it says something else."""
+"""Typed settings: the values allowed in a YAML file, and the errors for all others."""
 
 from assay.retrievers.settings.base import Resources, Settings, Spread, name_type
 from assay.retrievers.settings.errors import explain_error, explain_errors, validate

@@ -1,4 +1,4 @@
-"""Typed settings: what a YAML file may say, and how each component comes to be built from it."""
+"""Typed settings: the values allowed in a YAML file, and the building of components from them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ def _check_numbers(value: Any, largest: float) -> None:
 
 
 def name_type(settings: type[BaseModel]) -> str:
-    """Return the `type` by which a config names these settings."""
+    """Return the `type` of these settings in a config."""
     return str(get_args(settings.model_fields["type"].annotation)[0])
 
 
@@ -80,7 +80,7 @@ class EncoderPool(Protocol):
     """Other processes that encode passages."""
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets them encode texts by an encoder of `settings`; None where this process
+        """Return what lets them encode texts by an encoder of `settings`; None if this process
         does it.
         """
         ...
@@ -88,7 +88,7 @@ class EncoderPool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a component may use while it works, none of which is part of what it is."""
+    """The resources that a component may use while it works; none is part of its identity."""
 
     cache: Cache
     progress: Progress = field(default_factory=Quiet)

@@ -1,4 +1,4 @@
-"""What is wrong with settings: a line for each key, with what was given and what is allowed."""
+"""Error messages for settings: a line for each key, with the given and the allowed values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,8 +16,10 @@ from assay.retrievers.settings.parts import Part, find_part
 
 
 def resolve_key(kind: Any, values: Mapping[str, Any], key: str) -> Any:
-    """Return what a `kind` of `values` holds at `key`, as plain values: a default, or what a value
-    that is short for several keys stands for. None where the type does not tell.
+    """Return the value at `key` of a `kind` of `values`, as plain values.
+
+    It is the default if none is given; short forms are expanded. None if the type does not
+    determine it.
     """
     field = getattr(find_member(kind, values), "model_fields", {}).get(key)
     if field is None:
@@ -68,7 +70,7 @@ def list_models(kind: Any) -> list[type[BaseModel]]:
 
 
 def list_tags(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return what the key `type` of a model may be."""
+    """Return the allowed values of the key `type` of a model."""
     field = model.model_fields.get("type")
     return get_args(field.annotation) if field else ()
 
@@ -89,7 +91,7 @@ def list_fields(kind: Any) -> Mapping[str, Any]:
 
 
 def descend(kind: Any, part: Any) -> Any:
-    """Return what is expected at the key, or the position, `part` of a type."""
+    """Return the type expected at the key, or the position, `part` of a type."""
     if get_origin(kind) in (dict, list):
         return get_args(kind)[-1]
     return list_fields(kind).get(str(part))
@@ -110,7 +112,7 @@ def validate(kind: type[M], values: Any, source: str) -> M:
 
 
 def explain_error(error: ValidationError) -> str:
-    """Return the first line on values that were no mapping yet, such as JSON."""
+    """Return the first error line for values that are not a mapping yet, such as JSON text."""
     return explain_errors(error)[0]
 
 

@@ -44,7 +44,7 @@ def list_values(metadata: Mapping[str, Any], field: str) -> list[Any]:
 
 
 def read_value(value: Any, type_: FieldType) -> Value | None:
-    """Return a value as one of `type_`; None where it is of another type."""
+    """Return a value as one of `type_`; None if it is of another type."""
     if type_ == "date":
         return read_date(value)
     if type_ == "number":
@@ -54,7 +54,7 @@ def read_value(value: Any, type_: FieldType) -> Value | None:
 
 
 def read_date(value: Any) -> datetime | None:
-    """Return the moment that a date, or a text in ISO 8601, stands for; None for anything else."""
+    """Return the moment of a date, or of a text in ISO 8601; None for anything else."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -69,14 +69,14 @@ def read_date(value: Any) -> datetime | None:
 
 
 def is_day(value: Any) -> bool:
-    """Say whether a date has no time of day."""
+    """Return True if a date has no time of day."""
     if isinstance(value, str):
         return len(value) <= len("2024-01-31") and read_date(value) is not None
     return isinstance(value, date) and not isinstance(value, datetime)
 
 
 def find_misfit(metadata: Mapping[str, Any], fields: Fields) -> str:
-    """Say what value of `metadata` is not of the type that `fields` declare; "" where none is."""
+    """Say what value of `metadata` is not of the type that `fields` declare; "" if none is."""
     for name, declared in fields.items():
         value = metadata.get(name)
         if isinstance(value, list | tuple) and not declared.startswith(LIST):

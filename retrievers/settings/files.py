@@ -14,7 +14,8 @@ from assay.retrievers.store.paths import parse_path
 def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
 
-    And where it asks for what needs trust, and has none. `config` is as for `read_text`.
+    Also raises if it is untrusted and asks for something that needs trust. `config` is as for
+    `read_text`.
     """
     values = parse_mapping(read_text(path, config=config), str(path))
     check_values(path, values)
@@ -32,7 +33,7 @@ def parse_mapping(text: str, source: str) -> dict[str, Any]:
 def read_text(path: Path, *, config: bool = False) -> str:
     """Return the text of a YAML file, in UTF-8. Raises AssayError naming the file and the line.
 
-    Where there is no such file, and it would be a `config`, those beside it are listed.
+    If the file does not exist and should be a `config`, the error lists the configs in its folder.
     """
     try:
         with open_bounded(parse_path(path, "file"), SETTINGS) as file:

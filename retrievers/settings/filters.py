@@ -119,7 +119,7 @@ class Filter(Settings):
         return [*(self.all_of or ()), *(self.any_of or ()), *negated]
 
     def matches(self, metadata: Mapping[str, Any]) -> bool:
-        """Say whether a document of this metadata meets the filter."""
+        """Return True if a document of this metadata meets the filter."""
         if self.all_of is not None:
             return all(part.matches(metadata) for part in self.all_of)
         if self.any_of is not None:
@@ -143,7 +143,7 @@ class Filter(Settings):
         return list(dict.fromkeys([*named, *inner]))
 
     def find_misfit(self, fields: Fields) -> str:
-        """Say which condition does not fit fields of these types; "" where each does."""
+        """Say which condition does not fit fields of these types; "" if each does."""
         for part in self.parts:
             if misfit := part.find_misfit(fields):
                 return misfit

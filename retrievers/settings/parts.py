@@ -1,8 +1,8 @@
-"""Fields of settings where one of several parts stands: one of this project, or one plugged in.
+"""Fields of settings that take one of several parts: of this project, or plugged in.
 
-A part plugged in is named by `{type: python, class: "package.module:Class"}`, or where a package
-gives it a name (see `assay.retrievers.settings.plugins`) by that as its `type`. The keys beside are
-those of the class.
+A part that is plugged in is named by `{type: python, class: "package.module:Class"}`, or if a
+package gives it a name (see `assay.retrievers.settings.plugins`) by that name as its `type`. The
+other keys are those of the class.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _PARTS: "list[Part[Any]]" = []
 
 
 class Classes(Mapping[str, type[T]]):
-    """Settings classes by the `type` that names each; one is imported when it is asked for."""
+    """Settings classes by the `type` that names each; each is imported at its first use."""
 
     def __init__(self, package: str, paths: Mapping[str, str]) -> None:
         self._package = package
@@ -61,7 +61,7 @@ class Classes(Mapping[str, type[T]]):
         return len(self._paths)
 
     def hold(self, kind: type[Settings]) -> bool:
-        """Say whether `kind` is one of them, importing none."""
+        """Return True if `kind` is one of them, importing none."""
         path = f"{kind.__module__.removeprefix(f'{self._package}.')}:{kind.__qualname__}"
         return path in self._paths.values()
 
@@ -95,7 +95,7 @@ class Part(Generic[T]):
     def find(self, value: Any) -> type[T]:
         """Return the class that `value`, as in a config, names.
 
-        Raises ValueError in Pydantic's forms where there is no such part.
+        Raises ValueError in Pydantic's forms if there is no such part.
         """
         type_ = value.get("type") if isinstance(value, Mapping) else None
         if type_ is None and UNTYPED in self._untyped:
@@ -150,7 +150,7 @@ class Part(Generic[T]):
         return {"anyOf": [own, python, *installed]}
 
     def _make_union(self) -> core_schema.CoreSchema:
-        """Return the schema of this project's classes, all of which are imported."""
+        """Return the schema of this project's classes; this imports all of them."""
         kinds = tuple(dict.fromkeys(self.types.values()))
         union: Any = Annotated[Union[kinds], Field(discriminator="type")]  # noqa: UP007
         for untyped in self._untyped.values():
@@ -183,7 +183,7 @@ def load_all() -> None:
 
 @cache
 def plug(found: type[T], type_: str, path: str = "") -> type[T]:
-    """Return the class `found` with the keys by which a config names it."""
+    """Return the class `found` with the keys that name it in a config."""
     keys: dict[str, Any] = {"type": (Literal[type_], type_)}
     if path:
         keys["class"] = (Literal[path], path)

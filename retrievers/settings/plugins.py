@@ -35,7 +35,7 @@ ObjectPath = Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$"), BeforeValidator(_
 def find_parts(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of `group`, such as `assay.legs`, by name, in its order.
 
-    Raises AssayError where two installed packages give the same name to different classes.
+    Raises AssayError if two installed packages give the same name to different classes.
     """
     found: dict[str, EntryPoint] = {}
     for point in sorted(_read_points(_see_path()).get(group, ()), key=lambda point: point.name):
@@ -69,7 +69,7 @@ def _see_path() -> tuple[tuple[str, int], ...]:
 def load_part(group: str, name: str, base: type[T]) -> type[T]:
     """Return the class that an installed package gives the `name` in `group`; it is not called.
 
-    Raises AssayError where there is none, or it is no subclass of `base` that can be made.
+    Raises AssayError if there is none, or it is no subclass of `base` that can be made.
     """
     found = find_parts(group)
     if name not in found:
@@ -86,10 +86,10 @@ def import_named(name: Any) -> None:
 
 
 def load_object(path: str, key: str) -> Any:
-    """Return what stands at `path`, "package.module:name"; it is not called.
+    """Return the object at `path`, "package.module:name", without calling it.
 
-    The module is looked for in the environment, then in the working directory. Raises AssayError
-    naming `key`, the place that gave the path, where there is no such thing.
+    The module is searched for in the environment, then in the working directory. Raises AssayError
+    naming `key`, the source of the path, if there is no such object.
     """
     where = f"{key}: {path}"
     module_name, _, name = path.partition(":")

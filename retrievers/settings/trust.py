@@ -1,7 +1,7 @@
-"""What a file may ask for: one from elsewhere names no code, no address, no variable, no place.
+"""The trust in files: an untrusted one may name no code, address, variable or place.
 
-A file is trusted where it lies below the working folder or in the project; every file is with
-ASSAY_TRUST=1, which `--trust` sets. What needs trust stands in the settings themselves: a field is
+A file is trusted if it is below the working folder or in the project; with ASSAY_TRUST=1, which
+`--trust` sets, every file is. The settings themselves mark the fields that need trust: each is
 `Annotated` with one of the rules below.
 """
 
@@ -24,7 +24,7 @@ WAY_OUT = f"--trust (or {SWITCH}=1) allows it"
 
 
 class TrustError(AssayError):
-    """The file at `path` asks for what needs trust it has not; `asked` says each with its key."""
+    """The untrusted file at `path` needs trust; `asked` lists each request with its key."""
 
     def __init__(self, path: Path, asked: list[str]) -> None:
         self.path, self.asked = path, asked
@@ -70,36 +70,36 @@ SAFEGUARD = NeedsTrust(lambda value: f"changes a safeguard to {value}")
 
 
 def is_trusted(path: Path) -> bool:
-    """Whether the file at `path` may name all there is."""
+    """Return True if the file at `path` is trusted: it may name code, addresses and places."""
     return trusts_all() or _lies_in(path, _homes())
 
 
 def trusts_all() -> bool:
-    """Whether the user said that every file is trusted."""
+    """Return True if the user trusts every file."""
     return os.environ.get(SWITCH) == "1"
 
 
 def check_values(path: Path, values: Any) -> None:
-    """Raise TrustError where `values`, read from `path`, ask for what needs trust it has not."""
+    """Raise TrustError if an untrusted `path` has `values` that need trust."""
     if not is_trusted(path) and (asked := list_asked(values)):
         raise TrustError(path, asked)
 
 
 def list_asked(values: Any) -> list[str]:
-    """Return what `values` ask for that needs trust, each with its key."""
+    """Return the requests in `values` that need trust, each with its key."""
     return [f"{' '.join(key.split())}: {what}" for key, what in dict(_find_asked(values)).items()]
 
 
 def may_name(place: Path, home: Path, file: Path) -> bool:
-    """Whether `file` may name `place`: it lies in `home`, links followed.
+    """Return True if `file` may name `place`: it is in `home`, links followed.
 
-    What a trusted file names may also lie anywhere below the working folder or in the project.
+    A place named by a trusted file may also be anywhere below the working folder or in the project.
     """
     return trusts_all() or _lies_in(place, _list_allowed(home, file))
 
 
 def check_places(places: Iterable[Path], home: Path, file: Path) -> None:
-    """Raise AssayError where `file` may not name one of `places`: see `may_name`."""
+    """Raise AssayError if `file` may not name one of `places`: see `may_name`."""
     if trusts_all():
         return
     allowed = _list_allowed(home, file)
@@ -136,7 +136,7 @@ def _list_below(base: type[Settings]) -> Iterator[type[Settings]]:
 
 
 def find_rule(model: type[Settings], name: str) -> NeedsTrust | NeedsNoTrust | None:
-    """Return the rule that a field is marked with; None where it has none."""
+    """Return the rule that a field is marked with; None if it has none."""
     found = (item for item in model.model_fields[name].metadata if isinstance(item, Rule))
     return next(found, None)
 
@@ -168,10 +168,10 @@ def _flatten(value: Any) -> Iterator[str | bool]:
 
 
 def _ask(name: str, value: str | bool, type_: Any) -> str:
-    """Return what the `value` of a key asks for that needs trust, "" where nothing.
+    """Return the request in the `value` of a key that needs trust; "" if there is none.
 
-    The `type_` beside it tells whose key it is. Where there is none, as in a file that others
-    build on, or it is that of a package, it may be the key of any class.
+    The `type_` in the same mapping says which class has the key. Without one, as in a file that
+    others build on, or with the type of a package, the key may be that of any class.
     """
     if name == "class" or (name == "type" and value == PYTHON):
         return CODE.describe(value)

@@ -1,4 +1,4 @@
-"""What a stage is: hits in, hits out."""
+"""The contract of stages: hits in, hits out."""
 
 import math
 from abc import ABC, abstractmethod
@@ -41,8 +41,8 @@ class StageResult:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-# Gives, for each of several positions, those right before and after it in its document; None where
-# no store keeps such links.
+# Returns, for each of several positions, those right before and after it in its document; None if
+# no store keeps these links.
 Beside = Callable[[Sequence[int]], list[list[int]] | None]
 
 
@@ -56,43 +56,43 @@ class Stage(ABC):
         """
 
     def link(self, beside: Beside) -> None:
-        """Take what asks the legs' stores for the neighbours of chunks; called after `index`."""
+        """Take the function that asks the legs' stores for chunks' neighbours; after `index`."""
 
     @abstractmethod
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return what becomes of `hits`, which are best first. Safe to call from threads.
+        """Return the stage's result for `hits`, best first. Safe to call from threads.
 
-        A pinned hit may be dropped, but none stands before those that stay, nor is their order
-        another.
+        A pinned hit may be dropped, but those that stay keep their order, before all others.
         """
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`, for a stage that has use for the words an `expand` step added to `query`."""
+        """Apply the stage as `apply` does, with the words an `expand` step added to `query`."""
         return self.apply(query, hits)
 
     def restrict(self, documents: Set[str]) -> "Stage":
-        """The same stage, that knows these documents alone.
+        """Return the same stage, knowing these documents only.
 
-        It is given no hits of others; a stage that learns of a document what it adds to, or says
-        of, the hits of another overrides it. A plug-in that does not is made anew for them.
+        It gets no hits of other documents. A stage that uses one document for the hits of another
+        overrides this method. A plug-in that does not is made again for these documents.
         """
         return self
 
     def without_query_cache(self) -> "Stage":
-        """The same stage with every per-query cache off."""
+        """Return the same stage with every per-query cache off."""
         return self
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this stage beyond its settings. JSON values."""
+        """Return the facts that identify this stage beyond its settings, as JSON."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The key by which a stage compares scores with a number, and the way out besides a scale.
+    """The key whose number a stage compares scores with.
 
-    With `beyond_ranks` it looks at what fused ranks do not tell, which that says in words. With
-    `leg` it compares the scores that this leg gave.
+    - `way_out`: a remedy other than a scale, in words.
+    - `beyond_ranks`: in words, information it needs that fused ranks lack, if any.
+    - `leg`: the leg whose scores it compares, if not the fused ones.
     """
 
     key: str
@@ -106,17 +106,17 @@ class StageSettings(Settings, ABC):
 
     type: str = "python"
 
-    # What it offers `assay tune`: values worth trying, by key.
+    # The values worth trying in `assay tune`, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     @property
     def scale(self) -> Scale:
-        """What it makes of the scale of scores; set once for the class where that is enough."""
+        """The effect on the scale of scores; set once per class if that is enough."""
         return "as given"
 
     @property
     def comparison(self) -> Comparison | None:
-        """How it compares scores, which must then be on a scale; None where it does not."""
+        """The stage's comparison of scores, which must be on a scale; None if it compares none."""
         return None
 
     @abstractmethod
@@ -140,8 +140,8 @@ def descend(scored: Iterable[tuple[Hit, float]]) -> list[Hit]:
 def part_pinned(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the pinned hits and the others, each in their order.
 
-    Whatever a stage makes of hits, the pinned ones stay first and in this order: what was asked for
-    by name is no matter of age, likeness or what a model makes of it.
+    Whatever a stage does with hits, the pinned ones stay first and in this order: a chunk that was
+    asked for by name does not depend on age, likeness or a model's score.
     """
     pinned = [hit for hit in hits if hit.pinned]
     return pinned, [hit for hit in hits if not hit.pinned]
@@ -150,7 +150,7 @@ def part_pinned(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 def find_disorder(types: Sequence[str]) -> str:
     """Say in words what is wrong with stages of these `types` in this order; empty if nothing.
 
-    Those of other types, which were plugged in, may stand anywhere.
+    Stages of other types, which were plugged in, may be anywhere.
     """
     places: dict[str, list[int]] = {}
     for number, names in enumerate(ORDER):

@@ -42,7 +42,7 @@ def best_first(make: Make) -> None:
 
 
 def nothing_from_nothing(make: Make) -> None:
-    """Of no hits none are made."""
+    """No hits become no hits."""
     stage, _ = open_stage(make)
     for query in QUERIES:
         require(not stage.apply(query, []).hits, f"{query!r}: hits where there were none")
@@ -85,7 +85,7 @@ def chunks_are_true(make: Make) -> None:
 
 
 def same_answer_again(make: Make) -> None:
-    """The same hits become the same, also in another such stage, and without any query cache."""
+    """The same hits give the same result, also in a second stage, and without any query cache."""
     stage, hits = open_stage(make)
     other, _ = open_stage(make)
     for query in QUERIES:

@@ -105,7 +105,7 @@ class Context(Stage):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The digest of the tokenizer."""
+        """Return the digest of the tokenizer."""
         return {"tokenizer": self._tokenizer.identity}
 
     def _fit(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -122,8 +122,8 @@ class Context(Stage):
         return kept
 
     def _cut(self, hit: Hit, used: int) -> Hit | None:
-        """Return as much of `hit` as fits behind so many tokens: sentences, or of the best hit
-        words or letters if need be; None where nothing does.
+        """Return as much of `hit` as fits after `used` tokens: whole sentences, or for the best hit
+        also words or letters if need be; None if nothing fits.
         """
         count = self._tokenizer.count
         room = self._settings.max_tokens - used - (count(SEPARATOR) if used else 0)
@@ -146,8 +146,8 @@ class Context(Stage):
 
 
 def _take(hit: Hit, length: int) -> Hit:
-    """Return `hit` with so many characters of its chunk, under an id of its own as the text is
-    another; without definitions, and without anchors, which may be in the rest.
+    """Return `hit` with the first `length` characters of its chunk, and with a new id because the
+    text differs; without definitions, and without anchors, which may be in the rest.
     """
     chunk = hit.chunk
     text = chunk.text[:length]
@@ -172,9 +172,9 @@ def _count_tokens(
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What stands together in a context, and the chunks it comes of: none of definitions.
+    """A continuous piece of a context, and its source chunks: none for definitions.
 
-    `headline` is the line above it; empty where the section is that of the stretch before.
+    `headline` is the line above it; empty if the section is that of the stretch before.
     """
 
     headline: str
@@ -185,9 +185,9 @@ class Stretch:
 def assemble(hits: Sequence[Hit]) -> str:
     """Return `hits` as the Markdown that a prompt gets.
 
-    Documents stand in the order of their best hits, the passages of each in the order of its
+    Documents are in the order of their best hits, the passages of each in the order of its
     text, under a heading that names the path to them. Passages of a section that touch or overlap
-    are joined; others are set apart by a rule. What terms mean comes last, where hits tell.
+    are joined; others are separated by a rule. Definitions that hits carry come last.
     """
     return SEPARATOR.join(map(_write, _gather(hits)))
 
@@ -195,7 +195,7 @@ def assemble(hits: Sequence[Hit]) -> str:
 def assemble_marked(hits: Sequence[Hit]) -> tuple[str, list[tuple[Chunk, ...]]]:
     """Return `hits` as `assemble` does, with a number before each passage, and their chunks.
 
-    The chunks of number 1 come first. What terms mean has no number.
+    The chunks of number 1 come first. Definitions have no number.
     """
     parts, chunks = [], []
     for stretch in _gather(hits):

@@ -1,4 +1,4 @@
-"""Definitions: hits carry what the documents say the terms in them mean."""
+"""Definitions: hits carry the documents' definitions of the terms in them."""
 
 import copy
 from collections.abc import Iterator, Sequence, Set
@@ -30,9 +30,9 @@ class DefinitionsSettings(StageSettings):
 class Definitions(Stage):
     """Adds definitions to the first `depth` hits; neither hits nor their order change.
 
-    Of several definitions of a term that of the same document counts, under the most titles in
-    common, then the nearest. Another document's counts only if that is a glossary, and the only
-    one that has the term.
+    If a term has several definitions, the one in the same document counts, under the most titles
+    in common, then the nearest. A definition in another document counts only if that is a glossary,
+    and the only one that has the term.
     """
 
     def __init__(self, depth: int, limit: int, resources: Resources) -> None:
@@ -55,7 +55,7 @@ class Definitions(Stage):
         return StageResult([*given, *hits[self._depth :]], note, counts)
 
     def restrict(self, documents: Set[str]) -> Stage:
-        """The same stage, that tells what these documents define."""
+        """Return the stage with only the definitions of these documents."""
         other = copy.copy(self)
         other._glossary = self._glossary.restrict(documents)
         return other

@@ -1,4 +1,4 @@
-"""Stages that drop hits: those that say what a better one does, and too many of a document."""
+"""Stages that drop hits: those that repeat a better one, and too many of a document."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ class Similarity:
         return np.asarray(rows @ rows.T)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return self._encoder.metadata()
 
 
@@ -142,7 +142,7 @@ class Ngram(Stage):
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits` without those that resemble one kept before them.
 
-        The counts tell how many read as a better one does, white space apart, and how many of
+        The counts say how many read as a better one does, white space apart, and how many of
         those are dropped.
         """
         positions = [self._positions[hit.chunk.id] for hit in hits]
@@ -252,7 +252,7 @@ class Semantic(Stage):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {"encoder": dict(self._similarity.metadata())}
 
 

@@ -109,7 +109,7 @@ class Mmr(Stage):
         return StageResult(first + ranked, note, counts | {"moved": moved})
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
+        """Return the facts of the encoder."""
         return {"encoder": dict(self._similarity.metadata())}
 
 

@@ -1,4 +1,4 @@
-"""Stages that put other passages of its document in a hit's place or beside it."""
+"""Stages that replace a hit by other passages of its document, or add them to it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def _cut_parents(corpus: Corpus, doc_id: str) -> Iterator[Chunk]:
 
 
 def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence: int) -> Chunk:
-    """Return the passage at `span` as a chunk. Like a chunk's, its id does not tell its place."""
+    """Return the passage at `span` as a chunk, with an id that does not depend on its place."""
     text = document.text[slice(*span)]
     first = children[0]
     levels = zip(*(chunk.headings for chunk in children), strict=False)
@@ -128,7 +128,7 @@ class NeighboursSettings(StageSettings):
 
     @property
     def comparison(self) -> Comparison | None:
-        """How far apart the best two are, where that decides."""
+        """The comparison of the best two scores, if it decides; else None."""
         if self.score_delta is None:
             return None
         told = "how near two scores were, and puts the best two of every query close together"
@@ -142,10 +142,10 @@ class NeighboursSettings(StageSettings):
 class Neighbours(Stage):
     """Puts the chunks before and after a hit, of the same document, right behind it.
 
-    So at most two for each of the first `top` hits; those of pinned hits behind the last of these.
-    One that stands further below moves up; one that stands above stays. The rule is meant to fire
-    on 10 to 40 % of the queries of a run, which its counts `expanded` tell: less often it is of no
-    use, more often it is no choice. Reciprocal rank fusion would make it fire on nearly all: it
+    It adds at most two for each of the first `top` hits; those of pinned hits follow the last
+    pinned hit. A neighbour further below moves up; one above stays. The rule is meant to apply to
+    10 to 40 % of the queries of a run, as its counts `expanded` show: less often it is of no use,
+    more often it does not select. With reciprocal rank fusion it would apply to nearly all: that
     puts ranks 1 and 2 within 2 % of each other.
     """
 
@@ -159,7 +159,7 @@ class Neighbours(Stage):
         self._corpus = corpus
 
     def link(self, beside: Beside) -> None:
-        """Take the links that a leg's store keeps, which go before what the corpus tells."""
+        """Take the links that a leg's store keeps, which take precedence over the corpus."""
         self._ask_store = beside
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:

@@ -127,15 +127,15 @@ class Rerank(Stage):
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits{kept}", counts)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`; the model reads the query with the words that `expand` has added."""
+        """Rerank as `apply` does; the model reads the query with the words of `expansion`."""
         return self.apply(" ".join([query, *expansion]), hits)
 
     def without_query_cache(self) -> Stage:
-        """The same stage, scoring every pair anew."""
+        """Return the same stage, scoring every pair again."""
         return Rerank(self._model, self._to_probability, self._settings, cache=None)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The facts of the cross-encoder."""
+        """Return the facts of the cross-encoder."""
         return self._model.metadata()
 
     def _read(self, query: str, texts: Sequence[str]) -> list[float]:

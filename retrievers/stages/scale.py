@@ -1,4 +1,4 @@
-"""Which stages compare scores with numbers, and whether a pipeline gives them such scores."""
+"""The stages that compare scores with numbers, and the check that their scores are on a scale."""
 
 from collections.abc import Mapping, Sequence
 
@@ -57,7 +57,7 @@ def find_unscaled(
 
 
 def _find_wrong_leg(compared: Comparison, legs: Mapping[str, Kind]) -> str:
-    """Say why the scores of the leg have no scale; empty where they are cosines."""
+    """Say why the scores of the leg have no scale; empty if they are cosines."""
     if legs.get(compared.leg) == "semantic":
         return ""
     found = f"is a {legs[compared.leg]} leg" if compared.leg in legs else "is no leg that searches"

@@ -86,7 +86,7 @@ class Recency(Stage):
         self._count({id_: found for id_, found in read if found is not None})
 
     def restrict(self, documents: Set[str]) -> Stage:
-        """The same stage, whose newest date is one of these documents."""
+        """Return the same stage, whose newest date is one of these documents."""
         other = copy.copy(self)
         other._count({id_: found for id_, found in self._dates.items() if id_ in documents})
         return other
@@ -112,7 +112,7 @@ class Recency(Stage):
         return StageResult(pinned + scored, note, counts)
 
     def metadata(self) -> Mapping[str, Any]:
-        """The day ages are counted from."""
+        """Return the day ages are counted from."""
         return {"today": self._today.isoformat() if self._today else None}
 
     def _factor(self, found: date) -> float:
@@ -129,7 +129,7 @@ class Recency(Stage):
 
 
 def find_date(frontmatter: Frontmatter) -> date | None:
-    """Return the day a document was last changed or else made; None where no date can be read."""
+    """Return the day a document was last changed or else made; None if no date can be read."""
     for name in FIELDS:
         try:
             return date.fromisoformat(frontmatter.dates.get(name, "")[:10])
@@ -172,14 +172,14 @@ class Calibrate(Stage):
         self._top = 1.0
 
     def index(self, corpus: Corpus, top: float) -> None:
-        """Learn the highest score; 0 where every leg is boosted, which saturates what is found."""
+        """Learn the highest score; 0 if every leg is boosted, which saturates what is found."""
         self._top = max(top, sys.float_info.min)
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits` with new scores, which strictly descend and stay within 0 and 1.
 
-        Boosts and factors lift scores above `top`; those that the function no longer tells apart
-        each lie the least step there is below the one before.
+        Boosts and factors lift scores above `top`; scores that the function no longer distinguishes
+        are each lowered by the smallest step below the one before.
         """
         counts = {"in": len(hits), "out": len(hits)}
         if not hits:
@@ -283,7 +283,7 @@ class LegThreshold(Stage):
         return self.follow(query, (), hits)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
-        """As `apply`; words that are nowhere may be completed by those of `expansion`."""
+        """Drop hits as `apply` does; words that no chunk has may be completed by `expansion`."""
         scores = [hit.legs[self._leg].score for hit in hits if self._leg in hit.legs]
         best = max(scores, default=None)
         enough = best is not None and best >= self._minimum
@@ -299,9 +299,9 @@ class LegThreshold(Stage):
 
 
 class RareWords:
-    """Which hits hold every word of a query that stands in at most a `share` of the chunks.
+    """Selects the hits that hold every query word found in at most a `share` of the chunks.
 
-    Words are the terms of the analyzer that keyword legs have unless another is set.
+    Words are the terms of the analyzer that keyword legs use by default.
     """
 
     def __init__(self, share: float, resources: Resources) -> None:

@@ -1,9 +1,8 @@
 """The content-addressed cache: small values in SQLite, indexes in folders.
 
-Whatever is stored under a key never changes, so readers need no lock, and may read where nothing
-can be written. A writer killed at any moment leaves either the whole entry or none; a database that
-is no longer one is set aside and made anew, and so is a folder whose files are not as they were
-written: each is sealed. Both are said on standard error.
+The value of a key never changes, so readers need no lock, and may read a read-only cache. A writer
+killed at any moment leaves either the whole entry or none; a damaged database is set aside and made
+again, and so is a folder whose files differ from their seal. Both are reported on standard error.
 """
 
 import json
@@ -45,7 +44,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one kind of entry takes: number of entries and bytes on disk."""
+    """The size of one kind of entry: number of entries and bytes on disk."""
 
     kind: str
     entries: int
@@ -92,7 +91,7 @@ class Cache:
     def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
         """Store `items` in one transaction; a key stored before keeps its value.
 
-        Raises AssayError where the cache cannot be written.
+        Raises AssayError if the cache cannot be written.
         """
         if not items:
             return
@@ -109,8 +108,8 @@ class Cache:
     ) -> Folder:
         """Return the folder stored under `key`; if there is none, let `make` fill a new one.
 
-        Of several processes that want the same folder one makes it and the others wait. One that is
-        damaged is made anew, unless it was not `sealed`: the caller knows what its files must be.
+        If several processes need the same folder, one makes it and the others wait. A damaged
+        folder is made again, unless it was not `sealed`: then the caller checks its files.
         """
         path = self.root / kind / key
         seconds, damage = _check(path)
@@ -127,7 +126,7 @@ class Cache:
     def remake(
         self, kind: str, key: str, make: Callable[[Path], None], *, sealed: bool = True
     ) -> Folder:
-        """Return the folder stored under `key`, made anew: what was there stays until it is."""
+        """Return the folder stored under `key`, made again; the old one stays until then."""
         path = self.root / kind / key
         with _locked(path):
             return Folder(path, self._make_folder(path, make, sealed), cached=False)
@@ -137,7 +136,7 @@ class Cache:
     ) -> tuple[Folder, T]:
         """Return the folder as `folder` does, and what `read` makes of it.
 
-        A folder that was there and cannot be read is made anew: a disk may fail, a file be lost.
+        A folder that was there and cannot be read is made again: a disk may fail, a file be lost.
         """
         folder = self.folder(kind, key, make)
         try:
@@ -152,7 +151,7 @@ class Cache:
         return folder, read(folder.path)
 
     def usage(self) -> list[Usage]:
-        """Return what each kind takes, by name."""
+        """Return the size of each kind, by name."""
         return [self._usage_of(kind) for kind in self._kinds()]
 
     def clear(self, kind: str | None = None) -> list[Usage]:
@@ -220,7 +219,7 @@ class BatchedWrites:
         self._items.setdefault(kind, {}).update(items)
 
     def store(self) -> None:
-        """Store what is gathered. Raises AssayError where the cache cannot be written."""
+        """Store what is gathered. Raises AssayError if the cache cannot be written."""
         gathered, self._items = self._items, {}
         for kind, items in gathered.items():
             self._cache.put_many(kind, items)
@@ -273,7 +272,7 @@ def _count(database: sqlite3.Connection) -> int:
 def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | None]:
     """Return the seconds that the making of a folder took, and a file of it that is damaged.
 
-    The seconds are None where the folder is not whole. With `whole` all of each file is read.
+    The seconds are None if the folder is not whole. With `whole` all of each file is read.
     """
     try:
         text = (path / META).read_text()

@@ -99,7 +99,7 @@ def write_chunks(documents: Iterable[Sequence[Chunk]], folder: Path) -> int:
 
 
 def read_chunks(folder: Path) -> ChunkStore:
-    """Return what `write_chunks` wrote; rows and arrays are mapped into memory.
+    """Return the chunks that `write_chunks` wrote; rows and arrays are mapped into memory.
 
     Raises AssayError, ValueError or OSError where a file is missing or cut short.
     """

@@ -1,6 +1,6 @@
-"""The databases of the cache: small values by key, one file a kind.
+"""The databases of the cache: small values by key, one file per kind.
 
-One that is no longer a database is set aside and made anew.
+One that is no longer a database is set aside and made again.
 """
 
 import os
@@ -38,7 +38,7 @@ class Database:
         self.path = path
 
     def remove(self) -> None:
-        """Remove the file, and those beside it that are its own."""
+        """Remove the file, and the files next to it that belong to it."""
         self._ready.discard(self.path)
         with writing(self.path.parent):
             for path in self.path.parent.glob(f"{self.path.name}{BROKEN}*"):
@@ -47,9 +47,9 @@ class Database:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def read(self, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
-        """Return what `read` finds; `nothing` where there is no database, or none that is whole.
+        """Return the result of `read`; `nothing` if there is no database, or a damaged one.
 
-        Raises AssayError where it cannot be read.
+        Raises AssayError if it cannot be read.
         """
         path = self.path
         if not path.exists():
@@ -68,7 +68,7 @@ class Database:
         return nothing
 
     def write(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let `write` change the database. Raises AssayError where it cannot be written."""
+        """Let `write` change the database. Raises AssayError if it cannot be written."""
         try:
             try:
                 self._write_once(write)
@@ -92,10 +92,10 @@ class Database:
             write(database)
 
     def _set_aside(self, error: Exception) -> None:
-        """Rename a database that cannot be read, and say so: what it held is made again.
+        """Rename a database that cannot be read, and report it: its content is made again.
 
-        Of several processes and threads that find it broken, one does it: to the others, which come
-        after, it is gone, or whole again.
+        If several processes and threads find it broken, one renames it: for the others it is then
+        gone, or whole again.
         """
         path = self.path
         now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
@@ -114,9 +114,9 @@ class Database:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database so that nothing is written, beside it neither.
+    """Open a database so that nothing is written, not even next to it.
 
-    Where nothing can be written, and no process has left its log, it is read as it is.
+    If the folder is not writable, and no process has left its log, the file is read as it is.
     """
     address = f"{path.absolute().as_uri()}?mode=ro"
     if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
@@ -132,7 +132,7 @@ def _is_broken(error: sqlite3.DatabaseError) -> bool:
 
 
 def _is_still_broken(path: Path) -> bool:
-    """Whether there is a database, and not a whole one: all of it is read for that."""
+    """Return True if there is a database and it is damaged; this reads all of it."""
     if not path.exists():
         return False
     try:
@@ -144,14 +144,14 @@ def _is_still_broken(path: Path) -> bool:
 
 
 def _lock(path: Path) -> BaseFileLock:
-    """Return the lock of those who make a database, or set it aside."""
+    """Return the lock for making a database, or setting it aside."""
     return FileLock(path.with_suffix(".sqlite.lock"))
 
 
 def _prepare(path: Path) -> None:
     """Make a database with its journal mode and its table, or see that the one there has them.
 
-    A new one gets its name when it is whole: who reads meets either none or all of it. SQLite waits
+    A new one gets its name when it is whole: readers see either none or all of it. SQLite waits
     for no lock when it changes the journal mode, so one process at a time does it.
     """
     with _lock(path):

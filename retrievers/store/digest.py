@@ -1,4 +1,4 @@
-"""Digests by which the work of a stage is found again."""
+"""Digests that serve as keys of stored work."""
 
 import hashlib
 import json
@@ -25,16 +25,16 @@ def digest(*parts: Any) -> str:
 
 
 class Texts(LazySequence[str]):
-    """Texts made anew when they are asked for; their digest is computed once."""
+    """Texts made again at each access; their digest is computed once."""
 
     @cached_property
     def digest(self) -> str:
-        """What `digest_texts` returns."""
+        """The digest that `digest_texts` returns."""
         return _digest_each(self)
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """Return what `digest` returns of a list of `texts`, of which one at a time is held."""
+    """Return the same as `digest` for a list of `texts`, holding one text at a time."""
     return texts.digest if isinstance(texts, Texts) else _digest_each(texts)
 
 

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and a disk that refuses is told in one line."""
+"""Writing files: whole or not at all; a failure of the disk is reported in one line."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -14,10 +14,10 @@ LONGEST = 60  # characters of a name that the file in the making bears: file sys
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Tell what the operating system refuses in this block as an AssayError: `path` and cause.
+    """Raise an AssayError with `path` and cause for errors of the operating system in this block.
 
-    A full disk, a folder that may not be written, a name that is too long. What a network says is
-    not its affair.
+    Examples: a full disk, a read-only folder, a name that is too long. Network errors are not
+    converted.
     """
     try:
         yield
@@ -57,7 +57,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_partial(paths: Iterable[Path]) -> None:
-    """Remove what killed processes left of files in the making, for who holds their lock."""
+    """Remove unfinished files of killed processes; the caller must hold their lock."""
     for path in paths:
         begins = _begin(path)
         for left in path.parent.glob(f"{escape(begins)}*"):
@@ -67,11 +67,11 @@ def remove_partial(paths: Iterable[Path]) -> None:
 
 
 def _begin(path: Path) -> str:
-    """Return what the name of a file in the making begins with, before the process's number."""
+    """Return the beginning of an unfinished file's name, before the process's number."""
     return f".{path.name[:LONGEST]}."
 
 
 def append(path: Path, text: str) -> None:
-    """Append to a file in UTF-8. Raises AssayError where it cannot be written."""
+    """Append to a file in UTF-8. Raises AssayError if it cannot be written."""
     with writing(path), path.open("ab") as file:
         file.write(text.encode())

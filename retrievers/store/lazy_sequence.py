@@ -1,4 +1,4 @@
-"""Sequences longer than memory should hold: what is in them is made anew when it is asked for."""
+"""Sequences longer than memory should hold: their items are made again at each access."""
 
 from abc import abstractmethod
 from array import array
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class HasId(Protocol):
-    """What has an id."""
+    """An object with an id."""
 
     @property
     def id(self) -> str:
@@ -28,9 +28,9 @@ RECENT = 1 << 12  # items that are kept
 
 
 class LazySequence(Sequence[T]):
-    """`size` items, of which `take` makes the one at a place, equal each time.
+    """A sequence of `size` items; `take` makes the item at a place, equal each time.
 
-    Those asked for last are kept: what a search finds is looked at several times.
+    The items used last are kept: the results of a search are read several times.
     """
 
     def __init__(self, size: int, take: Callable[[int], T]) -> None:
@@ -55,10 +55,10 @@ class LazySequence(Sequence[T]):
 
 
 class IdSequence(LazySequence[N]):
-    """Items that each have an id of their own; of the ids 12 bytes each are kept.
+    """Items with distinct ids; 12 bytes are kept for each id.
 
     `hashes` has Python's hash of each id, in the order of the items. `digest_content` returns a
-    digest of all that they are made of, "" where that is not known.
+    digest of everything that the items are made of, "" if that is not known.
     """
 
     def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:
@@ -77,7 +77,7 @@ class IdSequence(LazySequence[N]):
         return self.hashes[order], order.astype(np.int32)
 
     def find(self, id_: str) -> int | None:
-        """Return the place of the item of this id, None where there is none."""
+        """Return the place of the item of this id, None if there is none."""
         hashes, order = self._sorted
         known = hash(id_)
         i = int(hashes.searchsorted(known))
@@ -117,7 +117,7 @@ class IdList(Sequence[str]):
 
 
 class ById(Mapping[str, V], Generic[V]):
-    """What `value` says of the place of each item on a shelf, by the item's id."""
+    """A mapping from the id of each item of a lazy sequence to `value` of the item's place."""
 
     def __init__(self, shelf: IdSequence[Any], value: Callable[[int], V]) -> None:
         self.shelf = shelf

@@ -10,9 +10,9 @@ WITHIN = "x" * 64  # a file that may be looked for in a folder that is named
 def parse_path(named: str | Path, source: object, folder: Path = Path()) -> Path:
     """Return the path that `named` in `source` means from `folder`; a `~` at its start is a home.
 
-    What it names need not be there. Raises AssayError, naming `source`, where the system takes it
-    for no path: too long, with a NUL or half a character, below a loop of links or what may not be
-    entered, the home of nobody.
+    The path need not exist. Raises AssayError, naming `source`, if the system does not accept it:
+    too long, with a NUL or half a character, below a loop of links or a folder that may not be
+    entered, or the home of an unknown user.
     """
     try:
         path = folder / Path(named).expanduser()

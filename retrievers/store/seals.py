@@ -1,4 +1,4 @@
-"""Seals of folders: what their files were when they were written, to find those that are not so."""
+"""Seals of folders: the state of their files when written, to find those that have changed."""
 
 import os
 import random
@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = 1 << 20
-WHOLE = 32 * BLOCK  # a folder of so many bytes or fewer is compared whole
+WHOLE = 32 * BLOCK  # a folder of at most this many bytes is compared whole
 SAMPLED = 1  # blocks of a large file that are compared besides the first and the last
 
 
 class SealedFile(NamedTuple):
     """The bytes of a file, when it was written, and the CRC-32 of each of its blocks.
 
-    A checksum finds what a disk or a hand spoils; against somebody who means harm the cache is kept
-    by its permissions.
+    A checksum finds accidental damage; only its permissions protect the cache against attacks.
     """
 
     size: int
@@ -42,7 +41,7 @@ def seal(folder: Path) -> dict[str, SealedFile]:
 
 
 def find_changed(folder: Path, sealed: Seal, *, whole: bool = False) -> Path | None:
-    """Return a file of `folder` that is not as it was sealed, None where all are.
+    """Return a file of `folder` that is not as it was sealed, None if all are.
 
     Files of a small folder are compared whole; of a large file that kept its time, the first, the
     last and a random block are. One with another time, as a copy has, is compared whole, and gets

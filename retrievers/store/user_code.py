@@ -36,7 +36,7 @@ def digest_module(*modules: str) -> str:
 
 
 def is_own(module: str) -> bool:
-    """Say whether a loaded module is somebody's own: of no library, and not of this project."""
+    """Return True if a loaded module is somebody's own: of no library, and not of this project."""
     if module == "__main__":
         return True
     top = module.partition(".")[0]
@@ -47,7 +47,7 @@ def is_own(module: str) -> bool:
 
 
 def find_file(module: str) -> Path | None:
-    """Return the file of a loaded module; None where there is none, as of a notebook or a pipe."""
+    """Return the file of a loaded module; None if there is none, as of a notebook or a pipe."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return path.resolve() if file and (path := Path(file)).is_file() else None
 
@@ -66,7 +66,7 @@ def _list_libraries() -> tuple[Path, ...]:
 
 
 def _list_imports(file: Path, package: str) -> list[str]:
-    """Return what a module may import: `a` and `a.b`, of `from a import b` as of `import a.b`."""
+    """Return the names a module may import: `a`, `a.b` for `from a import b` and `import a.b`."""
     found: list[str] = []
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):

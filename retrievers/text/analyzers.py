@@ -97,7 +97,7 @@ def find_versions(settings: AnyAnalyzerSettings) -> dict[str, str]:
 
 
 def doubt(settings: AnyAnalyzerSettings, texts: Iterable[str]) -> str:
-    """Return why `settings` do not suit the script of `texts`, and what does; "" where they do."""
+    """Return why `settings` do not suit the script of `texts`, and what does; "" if they do."""
     if isinstance(settings, UnspacedAnalyzerSettings):  # which cuts other languages into pairs
         return ""
     found = find_unspaced(texts)

@@ -1,4 +1,4 @@
-"""What every analyzer is."""
+"""The contract of analyzers."""
 
 from abc import ABC, abstractmethod
 

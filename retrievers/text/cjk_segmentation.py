@@ -23,7 +23,7 @@ from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.languages import LanguageAnalyzerSettings
 from assay.retrievers.text.tokens import fold, normalise
 
-# A consonant of Thai with the vowels and signs around it, of which none stands alone.
+# A Thai consonant with the vowels and signs around it; none of those occurs alone.
 CLUSTER = "[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*"
 RUN = re.compile(f"[{HAN}{KANA}]+|[{HANGUL}]+|(?:{CLUSTER})+")
 UNITS = re.compile(f"{CLUSTER}|.", re.DOTALL)
@@ -175,7 +175,7 @@ def _load_fugashi() -> Segment:
 
 
 def _find_term(feature: Any) -> str:
-    """Return the term that UniDic's `feature` gives a word; "" where it knows none."""
+    """Return the term that UniDic's `feature` gives a word; "" if it knows none."""
     if feature.pos2 == JAPANESE_NAME:  # whose lemma is its reading, which other names share
         return feature.orthBase or ""
     return (feature.lemma or "").partition("-")[0]

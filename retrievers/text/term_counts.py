@@ -1,8 +1,8 @@
-"""How often each term stands in each passage: all that BM25 asks of a corpus, whatever k1 and b.
+"""The counts of each term in each passage: all that BM25 needs from a corpus, whatever k1 and b.
 
-Counting takes an analyzer through every text, which is most of the work of a keyword index; it is
-therefore kept apart from the weights that a formula makes of the counts. Passages are counted part
-by part, and the parts merged on disk, so that memory holds one part and the vocabulary.
+Counting runs an analyzer over every text, which is most of the work of a keyword index; it is
+therefore separate from the weights that a formula computes from the counts. Passages are counted
+part by part, and the parts merged on disk, so that memory holds one part and the vocabulary.
 """
 
 import json
@@ -31,7 +31,7 @@ ENTRIES = 1 << 22  # of a table, held at once
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """A sparse matrix with a row a passage and a column a term, stored by column.
+    """A sparse matrix with a row per passage and a column per term, stored by column.
 
     `vocabulary` gives the column of a term. Column c has the numbers `passages[i]`, which rise, of
     the passages that hold its term, and how often each does, `counts[i]`, for `i` from
@@ -56,7 +56,7 @@ class TermCounts:
         return _split(self.starts, entries)
 
     def list_terms(self) -> list[list[str]]:
-        """Return the terms of each passage, as often as they stand there, in no order."""
+        """Return the terms of each passage, as often as they occur there, in no order."""
         found: list[list[str]] = [[] for _ in self.lengths]
         for term, column in self.vocabulary.items():
             part = slice(self.starts[column], self.starts[column + 1])
@@ -101,7 +101,7 @@ def write_counts(
 ) -> None:
     """Write into `folder` what `count_terms` finds in all `passages`, `part` terms at a time.
 
-    Of what was counted, `entries` are merged at a time.
+    The counts are merged `entries` entries at a time.
     """
     vocabulary: dict[str, int] = {}
     lengths = [np.zeros(0, np.int64)]
@@ -162,9 +162,9 @@ def load_counts(folder: Path) -> TermCounts:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """The counts of a corpus, by which `key` they are kept, and the seconds that counting took.
+    """The counts of a corpus, their `key` in the cache, and the seconds that counting took.
 
-    `doubt` says why the analyzer does not suit the script of the texts; "" where it does.
+    `doubt` is the reason why the analyzer does not suit the script of the texts; "" if it does.
     """
 
     counts: TermCounts
@@ -178,7 +178,7 @@ class CorpusCounts:
 def find_counts(
     texts: Sequence[str], content: str, settings: AnyAnalyzerSettings, resources: Resources
 ) -> CorpusCounts:
-    """Return the counts of `texts`, of which `content` is a digest, or find them in the cache."""
+    """Count `texts`, whose digest is `content`, or find the counts in the cache."""
     key = digest(
         REVISION,
         settings,

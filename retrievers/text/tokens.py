@@ -1,4 +1,4 @@
-"""What counts as a word, a name or a token in a text, and which of them are the same."""
+"""The words, names and tokens of a text, and their normalisation."""
 
 import re
 import unicodedata

@@ -57,7 +57,7 @@ def nothing_is_found_in_nothing(make: Make) -> None:
 
 
 def what_is_missing_is_refused(make: Make) -> None:
-    """A search that an engine has not is refused in one line that names it."""
+    """A search that an engine lacks is refused in one line that names the engine."""
     with closing(make()) as engine:
         index(engine)
         for kind in SEARCHES:
@@ -112,7 +112,7 @@ def keyword_finds_shared_terms(make: Make) -> None:
 
 
 def hybrid_is_fused_from_its_lists(make: Make) -> None:
-    """What `hybrid` returns is in one of the lists; where search is exact, as `formula` says."""
+    """Texts from `hybrid` are in one of the lists; if search is exact, fused as `formula` says."""
     with closing(make()) as engine:
         if "hybrid" not in engine.searches:
             return
@@ -149,7 +149,7 @@ def smaller_limits_give_heads(make: Make) -> None:
 
 
 def same_answer_again(make: Make) -> None:
-    """The same search gives the same list, also from an engine opened anew."""
+    """The same search gives the same list, also from an engine opened again."""
 
     def ask(engine: Engine) -> list[list[Scored]]:
         return [search_fully(engine, query, 50) for query in QUERIES]
@@ -266,7 +266,7 @@ def _falls(found: Sequence[Scored]) -> bool:
 
 
 def _agree(found: Sequence[Scored], expected: Sequence[Scored]) -> bool:
-    """Say whether both give the same texts scores that are equal but for rounding."""
+    """Return True if both give the same texts scores that are equal but for rounding."""
     wanted = dict(expected[: len(found)])
     scores = [score for _, score in found], [score for _, score in expected[: len(found)]]
     if len(scores[0]) != len(scores[1]) or not np.allclose(*scores, rtol=1e-4, atol=1e-6):

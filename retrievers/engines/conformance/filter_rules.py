@@ -1,4 +1,4 @@
-"""What engines find that pass over some of the texts as they search."""
+"""Rules for engines that skip forbidden texts during a search."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -16,9 +16,9 @@ LIMIT = 20
 
 
 def restricted_engines_find_the_rest_in_order(make: Make) -> None:
-    """An engine that passes over texts finds the others as they stand in its whole list.
+    """An engine that skips forbidden texts finds the others in the order of its whole list.
 
-    What it fuses is in the lists of these; approximate search may find others of them.
+    Its fused texts are in the lists of these; approximate search may find others of them.
     """
     with closing(make()) as engine:
         index(engine)

@@ -1,4 +1,4 @@
-"""Where equal scores go, what an index is when it is built again, what stands beside a text."""
+"""Rules for the order of equal scores, for rebuilt indexes, and for links between texts."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +15,7 @@ BUILDS = 3
 
 
 def equal_scores_are_ordered_by_position(make: Make) -> None:
-    """Equal scores are by position; those at the end of a list too, but in approximate search."""
+    """Equal scores are ordered by position, at a list's end too unless search is approximate."""
     with closing(make()) as engine:
         index(engine, COPIES)
         exact = engine.metadata().get("exact")
@@ -32,9 +32,9 @@ def equal_scores_are_ordered_by_position(make: Make) -> None:
 
 
 def index_built_again_ranks_the_same(make: Make) -> None:
-    """Built again of the same texts and vectors, an engine that is reproducible answers the same.
+    """A reproducible engine, rebuilt from the same texts and vectors, gives the same answers.
 
-    Another name of the encoder keeps the index from being found.
+    Each build gets another encoder name, so that no earlier index is reused.
     """
     with closing(make()) as engine:
         answers = []
@@ -54,7 +54,7 @@ def index_built_again_ranks_the_same(make: Make) -> None:
 
 
 def linked_texts_stand_beside_each_other(make: Make) -> None:
-    """An engine that stores links tells what stands right before and after a text."""
+    """An engine that stores links returns the texts right before and after a text."""
     with closing(make()) as engine:
         engine.relate({"one": (3, 1, 4), "two": (0, 2)})
         index(engine, TEXTS[:5])

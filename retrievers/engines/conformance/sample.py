@@ -1,4 +1,4 @@
-"""What engines are put to the rules with: texts, queries, and vectors of no model."""
+"""Sample texts, queries and model-free vectors for the conformance rules."""
 
 from collections.abc import Sequence
 from functools import cache

@@ -1,18 +1,18 @@
-"""What an engine's own fusion returned, and what its stated formula makes of its two lists."""
+"""The list that an engine's fusion returned, and the one its stated formula gives."""
 
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.parity.ties import settle_ties
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
-DEEPER = 4  # times as deep as the engine is told to look
+DEEPER = 4  # factor by which this looks deeper than the engine's settings
 DEEPEST = 1000
 
 
 class Observation:
-    """One query to an engine of `texts` texts: its two lists fetched apart, and what it `returned`.
+    """One query to an engine of `texts` texts: its two lists, each fetched alone, and its fusion.
 
-    `limit` is how many fused texts it can have returned.
+    `returned` are the fused texts, `limit` the most that it can have returned.
     """
 
     def __init__(self, engine: Engine, text: str, vector: Vectors, texts: int) -> None:
@@ -32,9 +32,9 @@ class Observation:
         return self._formula.fuse_whole(*self.lists)
 
     def settle(self) -> list[Scored]:
-        """Return the fused list, equal scores within each list ordered as what was returned.
+        """Return the fused list, with equal scores within each list ordered as in `returned`.
 
-        Texts as good as the last of a list are looked for deeper, in the engine.
+        Texts that tie with the last of a list are fetched from the engine by deeper searches.
         """
         deeper = EngineLists(
             self._engine.dense(self._vector, self._deepen(self._engine.depth.dense)),

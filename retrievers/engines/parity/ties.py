@@ -1,4 +1,4 @@
-"""Equal scores within a list: which of them came first is told by what was fused of it."""
+"""Equal scores within a list: their order, inferred from the fused scores."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby, product
@@ -16,7 +16,7 @@ EQUAL = 1e-6
 def settle_ties(
     formula: Formula, lists: EngineLists, deeper: EngineLists, returned: Sequence[Scored]
 ) -> EngineLists:
-    """Return `lists` with equal scores in the order that the scores `returned` tell.
+    """Return `lists` with equal scores in the order that the scores `returned` imply.
 
     Texts as good as the last of a list compete for its place; they are found in `deeper`.
     """

@@ -1,1 +1,1 @@
-"""What adapters of servers share: names of indexes, collections, connections."""
+"""Shared code of the servers' adapters: names of indexes, collections, connections."""

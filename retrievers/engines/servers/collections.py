@@ -36,10 +36,10 @@ _COLLECTION = re.compile(PREFIX + "[0-9a-f]{16}_[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class CollectionPlan:
-    """What is to be in a collection of a server.
+    """The content planned for a collection of a server.
 
     `name` is that of its index, `key` the digest of its content, `identity` that of the encoder;
-    `dimensions` is 0 where there are no vectors.
+    `dimensions` is 0 if there are no vectors.
     """
 
     name: str
@@ -51,9 +51,9 @@ class CollectionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A collection that is whole: by what name it is asked, and what is noted of it.
+    """A complete collection: its name on the server, and the facts in its note.
 
-    `bytes` is 0 where the server does not tell; `cached` says that it was there before.
+    `bytes` is 0 if the server does not report it; `cached` is True if it existed before.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """An index that this project made: its name there, how many texts it holds, its size.
+    """An index that this project made: its name on the server, its number of texts, its size.
 
-    `bytes` is None where the server does not tell; `created` is a time in UTC as
-    `2026-01-31T12:00:00Z`, empty where it is not known. `texts` is 0 for what a killed process
-    left half-made.
+    - `bytes`: None if the server does not report it.
+    - `created`: a time in UTC as `2026-01-31T12:00:00Z`, empty if it is not known.
+    - `texts`: 0 for an index that a killed process left incomplete.
     """
 
     name: str
@@ -80,8 +80,8 @@ class StoredIndex:
 class CollectionBuilder:
     """Finds the collection of a plan in a store, or makes it of texts and their vectors.
 
-    To mark it whole is the last step: what is cut off before is never found. One that follows the
-    documents (`kept`) is not made anew for other texts: of the documents that changed its rows are
+    The last step marks it as complete: an interrupted one is never found. A collection that follows
+    the documents (`kept`) is not made again for other texts: the rows of changed documents are
     replaced. `documents` has the positions of the texts of each document, in their order.
     """
 
@@ -103,9 +103,9 @@ class CollectionBuilder:
         self._kept = store.settings.kept_name
 
     def open(self) -> Collection:
-        """Return the collection, which is made where it is not found.
+        """Return the collection; create it if it is not found.
 
-        Raises AssayError for one of that name that this must not replace.
+        Raises AssayError if a collection of that name exists that must not be replaced.
         """
         if found := self._find():
             return found
@@ -128,7 +128,7 @@ class CollectionBuilder:
         return Collection(name, note, self._measure(name), cached=False)
 
     def _find(self) -> Collection | None:
-        """Return the collection if it is there and whole; one that lost texts is removed."""
+        """Return the collection if it is complete; remove it if it lost texts."""
         store, plan = self._store, self._plan
         for name, note in sorted(read_notes(store).items()):
             if not note["complete"] or name_of_index(name) != plan.name:
@@ -144,7 +144,7 @@ class CollectionBuilder:
         return None
 
     def _check(self, name: str, note: Mapping[str, Any]) -> None:
-        """Raise AssayError where a collection holds other vectors than those planned."""
+        """Raise AssayError if a collection holds other vectors than those planned."""
         where = f"{self._store.engine} at {self._store.url}: the collection {name}"
         mend = "remove it with assay engines clean"
         if note["dimensions"] != self._plan.dimensions:
@@ -190,7 +190,7 @@ class CollectionBuilder:
         return Collection(name, told, cached=False)
 
     def _describe(self) -> dict[str, Any]:
-        """Return what is noted of a collection when it is begun."""
+        """Return the note of a collection when its creation begins."""
         told = {name: value for name, value in asdict(self._plan).items() if name != "name"}
         created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {**told, "created": created, "made_by": MADE_BY}
@@ -243,7 +243,7 @@ class StoreServer:
         return self._store.version
 
     def list_stored(self) -> list[StoredIndex]:
-        """Return them by the name of the index, and by their own name where they are not whole."""
+        """Return them by the name of the index, and incomplete ones by their own name."""
         notes = read_notes(self._store) if self._store.exists() else {}
         sizes = self._store.ask(self._store.find_sizes) if notes else {}
         stored = [
@@ -297,7 +297,7 @@ def name_index(key: str) -> str:
 
 
 def is_index_name(name: str) -> bool:
-    """Say whether `name` is one that `name_index` gives."""
+    """Return True if `name` is one that `name_index` gives."""
     return _INDEX.fullmatch(name) is not None
 
 
@@ -327,7 +327,7 @@ def batch(
 
 
 def send(parts: Iterable[T], put: Callable[[T], object], in_flight: int) -> None:
-    """Put all parts, so many of them at once; once one fails, no further one is begun."""
+    """Put all parts, up to `in_flight` at a time; once one fails, start no further one."""
     sent: deque[Future[object]] = deque()
     with ThreadPoolExecutor(in_flight) as pool:
         for part in parts:

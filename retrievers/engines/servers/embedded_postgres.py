@@ -66,13 +66,13 @@ class EmbeddedServer:
 
     @property
     def exists(self) -> bool:
-        """Whether the server was ever started, and so may hold something."""
+        """True if the server was ever started, and so may hold data."""
         return self._data.exists()
 
     def find_socket(self) -> Path:
-        """Return the folder of the server's socket; the server is started where it does not run.
+        """Return the folder of the server's socket; start the server if it does not run.
 
-        It then runs at least until `close`. Raises AssayError where it cannot be started.
+        It then runs at least until `close`. Raises AssayError if it cannot be started.
         """
         with self._lock:
             _find_programs()
@@ -89,7 +89,7 @@ class EmbeddedServer:
                 raise AssayError(f"postgres: {self.folder}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Use the server no longer; it is stopped where nobody else does."""
+        """Release the server; stop it if no other process uses it."""
         with self._lock:
             if self._lease is not None:
                 with self._alone():
@@ -102,7 +102,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process start or stop the server meanwhile."""
+        """Keep other processes from starting or stopping the server in this block."""
         file = _lock(self.folder / "lock")
         try:
             yield
@@ -228,7 +228,7 @@ def _find_owner() -> tuple[int, int] | None:
 
 
 def _answers(path: Path) -> bool:
-    """Say whether a server listens at a socket."""
+    """Return True if a server listens at a socket."""
     with socket.socket(socket.AF_UNIX) as asked:
         return asked.connect_ex(str(path)) == 0
 
@@ -236,7 +236,7 @@ def _answers(path: Path) -> bool:
 def _lock(path: Path, common: bool = False, wait: bool = True) -> int:
     """Return a file that is open, and locked until it is closed.
 
-    Raises BlockingIOError where others hold it and `wait` is false.
+    Raises BlockingIOError if others hold it and `wait` is false.
     """
     import fcntl
 

@@ -1,4 +1,4 @@
-"""The engine that the verbs of a store make, and the settings of all of them."""
+"""The engine on top of a store's operations, and the settings of all servers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -37,7 +37,7 @@ class ServerSettings(AdapterSettings):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
+        """The features that these settings need and not every server has."""
         return ()
 
     @property
@@ -55,7 +55,7 @@ class ServerSettings(AdapterSettings):
 
 
 class OpenCollection(NamedTuple):
-    """A collection on a server: who asks it, and by what name."""
+    """A collection on a server: the store that searches it, and its name."""
 
     store: Store
     name: str
@@ -72,7 +72,7 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         self._documents = documents if self._settings.capabilities.links else {}
 
     def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
-        """Return what the store has before and after each position."""
+        """Return the positions that the store links before and after each position."""
         if self._opened is None or not self._linked:
             return None
         store, name = self._opened
@@ -88,14 +88,14 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         return super().lists(text, vector)
 
     def restrict(self, allowed: Positions) -> Engine | None:
-        """As any engine, where the server and its index can."""
+        """Restrict as any engine does, if the server and its index can."""
         filters = self._exact or self._settings.store.filters_graph or not self._dimensions
         able = self._opened is None or self._opened.store.can_restrict()
         return super().restrict(allowed) if filters and able else None
 
     @property
     def reproducible(self) -> bool:
-        """Not where a collection follows the documents: it keeps statistics of what is gone."""
+        """False also for a collection that follows the documents: statistics of old rows remain."""
         return super().reproducible and not self._settings.kept_name
 
     @property

@@ -1,4 +1,4 @@
-"""Servers on Lucene: BM25, how an index is made and filled, how terms are asked for, reasons."""
+"""Servers on Lucene: BM25, the creation and filling of an index, queries, error reasons."""
 
 import json
 import logging
@@ -73,17 +73,17 @@ class LuceneSettings(ServerSettings):
 
 
 class LuceneStore(Store):
-    """An index of one document a text, its position as id, merged into one segment."""
+    """An index of one document per text, its position as id, merged into one segment."""
 
     settings: LuceneSettings
 
     @abstractmethod
     def send(self, method: str, seconds: float, **arguments: Any) -> Any:
-        """Return what the client's `method` gives within so many seconds."""
+        """Return the result of the client's `method`, with a time limit of `seconds`."""
 
     @abstractmethod
     def describe_vectors(self, dimensions: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the field of the vectors, empty where there is none, and settings of the index."""
+        """Return the field of the vectors, empty if there is none, and settings of the index."""
 
     def call(self, method: str, seconds: float = 0.0, **arguments: Any) -> dict[str, Any]:
         """Return a server's whole answer. Raises IncompleteError for that of some shards only."""
@@ -184,7 +184,7 @@ def list_ids(allowed: Allowed) -> dict[str, Any]:
 
 
 def find_reason(body: Any) -> str:
-    """Return what a server gave as its reason: the innermost is the plainest."""
+    """Return the server's reason: the innermost is the plainest."""
     cause = body.get("error") if isinstance(body, dict) else body
     if not isinstance(cause, dict):
         return shorten(cause)

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Closable(Protocol):
-    """What can be closed."""
+    """An object that can be closed."""
 
     def close(self) -> None:
         """Release what is held."""

@@ -1,4 +1,4 @@
-"""One class a store: its verbs in the order of use, and what goes wrong in them."""
+"""The base of stores: their operations in the order of use, and their errors."""
 
 import os
 import re
@@ -30,10 +30,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a client's error says: the server `answered` with a `status`, came too `late`, was
-    `lost`, or what came was `garbled`. The status is one of HTTP, 0 where none fits.
+    """The meaning of a client's error.
 
-    `wait` is for how many seconds it asks to be left alone.
+    `kind` is `answered` if the server replied with a `status`, `late` if the reply timed out,
+    `lost` if the server was unreachable, or `garbled` if the reply was invalid. `status` is an
+    HTTP status, 0 if none fits. `wait` is the seconds that the server asks to wait.
     """
 
     kind: Literal["answered", "late", "lost", "garbled"]
@@ -43,20 +44,20 @@ class Fault:
 
     @property
     def passing(self) -> bool:
-        """Whether the same call may succeed a little later."""
+        """True if the same call may succeed a little later."""
         return self.kind in ("late", "lost") or self.status in PASSING
 
 
 class GoneError(AssayError):
-    """The server knows nothing by the name that it was asked for."""
+    """The server has no object of the requested name."""
 
 
 class TakenError(AssayError):
-    """Something of that name is there already."""
+    """An object of that name exists already."""
 
 
 class IncompleteError(Exception):
-    """The server did part of what was asked of it; asked again, it may do all."""
+    """The server did part of a request; a retry may do all of it."""
 
 
 _KINDS: dict[int, type[AssayError]] = {GONE: GoneError, TAKEN: TakenError}
@@ -66,9 +67,9 @@ _KINDS: dict[int, type[AssayError]] = {GONE: GoneError, TAKEN: TakenError}
 class Row:
     """One text of a collection.
 
-    `id` stands for the place in a document of this content, wherever that is in the collection.
-    `before` is the id of the row right before in the document, None at its start. Where no
-    document is known `document` is empty.
+    - `id`: identifies the place in a document of this content, wherever it is in the collection.
+    - `before`: the id of the row right before in the document, None at its start.
+    - `document`: empty if no document is known.
     """
 
     id: str
@@ -80,18 +81,21 @@ class Row:
 
 
 class Store(ABC):
-    """The verbs of one store; safe to use from several threads.
+    """The operations of one store; safe to use from several threads.
 
-    Each verb may raise what its client raises: `faults` says what that is. It gives the fault by
-    the code of the client's exception, which is its attribute `code_key`, by its name, or by that
-    of a class that it extends. What a row takes in a request is bounded by `rows_per_request` and
-    `bytes_per_request`, with `in_flight` requests at once. `separator` stands between the parts of
-    a name where the server allows no underscore. It is `eventual` where it may for a while count
-    fewer rows than it holds. `deepest` is the most that it gives of one list. Without `needs_key`
-    the variable `key` may be left unset. `modules` are those to import, all of the extra's where
-    none is named. `root` is that of the cache of an engine, None for the list of collections
-    alone. `address` is the form of its address, where that is not
-    one of HTTP, `address_words` the same in words.
+    Each operation may raise the errors of its client.
+
+    - `faults`: the fault of each error, by the code of the client's exception, which is its
+      attribute `code_key`, by its name, or by the name of a class that it extends.
+    - `rows_per_request`, `bytes_per_request`, `in_flight`: the most rows and bytes in a request,
+      and the requests at a time.
+    - `separator`: the character between the parts of a name if the server allows no underscore.
+    - `eventual`: True if the store may for a while count fewer rows than it holds.
+    - `deepest`: the most rows that it returns of one list.
+    - `needs_key`: if false, the variable `key` may be unset.
+    - `modules`: the modules to import; all of the extra's if none is named.
+    - `root`: the root of an engine's cache; None if only collections are listed.
+    - `address`, `address_words`: the form of its address if it is not HTTP, and the same in words.
     """
 
     engine: ClassVar[str]
@@ -113,7 +117,7 @@ class Store(ABC):
     in_flight: ClassVar[int] = 1
     deepest: ClassVar[int] = LAST
     most_listed: ClassVar[int] = LAST
-    # Whether an approximate index passes over texts while it searches, not after.
+    # True if an approximate index skips forbidden texts during a search, not after it.
     filters_graph: ClassVar[bool] = True
     # Those of `servers.engine.ServerSettings`; each store says which.
     settings: Any
@@ -159,32 +163,32 @@ class Store(ABC):
 
     @abstractmethod
     def connect(self) -> None:
-        """Make the client, which asks each thing once: retries are made and counted here."""
+        """Make the client, without retries of its own: they are made and counted here."""
 
     def exists(self) -> bool:
-        """Say whether the server is there: one that is started here may not be until then."""
+        """Return True if the server exists: an embedded one may not have been started yet."""
         return True
 
     @abstractmethod
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it is none of this vendor's."""
+        """Return the server's version. Raises AssayError if it is not this vendor's server."""
 
     def prepare(self, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
         """Return the facts of texts that are needed to put them, as JSON values.
 
-        They are noted of the collection. Raises AssayError for texts that cannot be stored.
+        The collection's note has them. Raises AssayError for texts that cannot be stored.
         """
         return {}
 
     @abstractmethod
     def create(self, name: str, texts: int, dimensions: int, note: str) -> None:
-        """Make an empty collection for so many texts, which bears the note.
+        """Create an empty collection for `texts` texts, with the note.
 
-        It may be there already: a try before this one made it whose answer was lost.
+        If it exists, an earlier attempt whose reply was lost created it.
         """
 
     def is_made(self, name: str) -> bool:
-        """Say whether the collection takes rows."""
+        """Return True if the collection takes rows."""
         return True
 
     @abstractmethod
@@ -192,10 +196,10 @@ class Store(ABC):
         """Put rows in place of those of the same id."""
 
     def finish(self, name: str) -> None:
-        """Wait until all rows can be found, or have the server begin to see to that."""
+        """Wait until all rows can be found, or make the server begin to index them."""
 
     def is_ready(self, name: str) -> bool:
-        """Say whether the server has finished."""
+        """Return True if the server has finished."""
         return True
 
     def replace(self, name: str, rows: Sequence[Row], note: str) -> None:
@@ -215,7 +219,7 @@ class Store(ABC):
         """Return the notes by the names of the collections, whoever made those."""
 
     def find_sizes(self) -> dict[str, int]:
-        """Return the bytes of collections by their names, where the server tells."""
+        """Return the bytes of collections by name; empty if the server does not report them."""
         return {}
 
     @abstractmethod
@@ -235,11 +239,11 @@ class Store(ABC):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all that the store fuses of both lists, each cut at its depth, in any order."""
+        """Return the store's fusion of both lists, each cut at its depth, in any order."""
         raise NotImplementedError
 
     def lists(self, name: str, text: str, vector: Vectors) -> EngineLists | None:
-        """Return the two lists that were fused, where the store decides how deep they are."""
+        """Return the two fused lists if the store decides their depth; else None."""
         return None
 
     def beside(self, name: str, positions: Sequence[int]) -> list[list[int]]:
@@ -251,7 +255,7 @@ class Store(ABC):
         """Close the connections; may be called twice."""
 
     def can_restrict(self) -> bool:
-        """Say whether this server passes over texts while it searches."""
+        """Return True if this server skips forbidden texts during a search."""
         return True
 
     def spell(self, name: str) -> str:
@@ -259,7 +263,7 @@ class Store(ABC):
         return name.replace("_", self.separator)
 
     def ask(self, action: Callable[[], T]) -> T:
-        """Return what `action` gives; it is done again where a fault may pass.
+        """Return the result of `action`, retried after faults that may pass.
 
         Raises AssayError in one line.
         """
@@ -301,12 +305,12 @@ class Store(ABC):
             self.ask(lambda: self.remove(name))
 
     def refuse(self, problem: str) -> AssayError:
-        """Return the error of a server that cannot do what is asked."""
+        """Return the error of a server that cannot serve a request."""
         return AssayError(f"{self.engine} at {self.url}: {problem}")
 
     @classmethod
     def find_fault(cls, error: Exception) -> Fault | None:
-        """Return the fault of the table; None for what is not the server's doing."""
+        """Return the fault of an error in the table; None if the server did not cause it."""
         if isinstance(error, IncompleteError):
             return Fault("answered", error, LATER)
         code = str(getattr(error, cls.code_key, ""))
@@ -320,12 +324,12 @@ class Store(ABC):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what an error of the client says."""
+        """Return the message of a client's error."""
         return error
 
     @classmethod
     def read_status(cls, error: Any) -> int:
-        """Return the status of HTTP with which the server answered, 0 where there is none."""
+        """Return the status of HTTP with which the server answered, 0 if there is none."""
         status = getattr(error, "status_code", 0)
         return status if isinstance(status, int) else 0
 
@@ -356,7 +360,7 @@ class Store(ABC):
 
 
 def _has_port(url: str) -> bool:
-    """Say whether the port of an address, where it names one, can be one."""
+    """Return True if the port of an address, if it names one, is valid."""
     try:
         return urlsplit(url).port != 0
     except ValueError:
@@ -382,7 +386,7 @@ def find_words(text: str) -> list[str]:
 
 
 def _read_wait(error: Exception) -> float:
-    """Return the seconds for which the server asks to be left alone."""
+    """Return the seconds that the server asks to wait."""
     for path in _HEADERS:
         with suppress(AttributeError, TypeError, ValueError):
             headers = attrgetter(path)(error) or {}

@@ -1,1 +1,1 @@
-"""One file a store: what it can be told, its verbs, and what goes wrong in them."""
+"""One file per store: its settings, its operations, and the errors of its client."""

@@ -27,7 +27,7 @@ _OPERATORS = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 
 
 class UnstoredError(Exception):
-    """Of the documents of one request some were not stored."""
+    """Some documents of a request were not stored."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class UnstoredError(Exception):
 
 
 class AzureSearchStore(Store):
-    """An index of one document a text, its position as key; answers of any length come in pages.
+    """An index of one document per text, its position as key; answers of any length come in pages.
 
     A note is an index's description. What one request may hold:
     learn.microsoft.com/azure/search/search-limits-quotas-capacity
@@ -79,11 +79,11 @@ class AzureSearchStore(Store):
         self._indexes = SearchIndexClient(**self._options)
 
     def read_version(self) -> str:
-        """Return that of the interface asked, for the service tells none of its own."""
+        """Return the version of the API used, since the service reports none of its own."""
         return "2026-04-01"
 
     def open_index(self, name: str) -> Any:
-        """Return what asks an index."""
+        """Return the client of an index."""
         return self._open(index_name=name, **self._options)
 
     def create(self, name: str, texts: int, dimensions: int, note: str) -> None:
@@ -134,17 +134,17 @@ class AzureSearchStore(Store):
         self.make(lambda: self._indexes.create_index(index))
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Put documents. Raises UnstoredError where some are not stored."""
+        """Put documents. Raises UnstoredError if some are not stored."""
         documents = [{KEY: str(row.position), TEXT: row.text, VECTOR: row.vector} for row in rows]
         told = self.open_index(name).upload_documents(documents)
         if failed := [one for one in told if not one.succeeded]:
-            # What does not pass by itself is told first.
+            # Errors that do not pass by themselves are reported first.
             worst = min(failed, key=lambda one: one.status_code in PASSING)
             reason = f"{len(failed)} texts are not stored: {worst.error_message}"
             raise UnstoredError(worst.status_code, reason)
 
     def count(self, name: str) -> int:
-        """Return how many documents the index tells, which lags behind."""
+        """Return the number of documents that the index reports, which lags behind."""
         return int(self.open_index(name).get_document_count())
 
     def mark(self, name: str, note: str) -> None:
@@ -164,7 +164,7 @@ class AzureSearchStore(Store):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the texts of greatest cosine, of which Azure's score is 1 / (2 - cosine)."""
+        """Return the texts of greatest cosine; Azure's score is 1 / (2 - cosine)."""
         found = self._search(name, limit, vector_queries=[self._near(vector, limit)])
         return [(position, 2.0 - 1.0 / score) for position, score in found]
 
@@ -176,7 +176,7 @@ class AzureSearchStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone, and not fused."""
+        """Return all fused texts; a query without words is searched by vector only, unfused."""
         depth, words = self.settings.depth, _find_words(text)
         if not words:
             found = self.dense(name, vector, depth.dense, allowed)
@@ -290,7 +290,7 @@ class AzureSearchSettings(ServerSettings):
 
 
 def _find_words(text: str) -> dict[str, Any]:
-    """Return what asks for the words of a text; empty where it has none."""
+    """Return the query arguments for the words of a text; empty if it has none."""
     words = _OPERATORS.sub(" ", text)
     if not any(map(str.isalnum, words)):
         return {}

@@ -46,7 +46,7 @@ DEEPEST = 1000
 
 
 class CosmosStore(Store):
-    """A container of one item a text, its position as id.
+    """A container of one item per text, its position as id.
 
     They are in one partition, which holds 20 GB: a batch is for one, and so are its ranks. Notes
     are items of a container of their own. The client looks for functions in the text of a query, so
@@ -182,7 +182,7 @@ class CosmosStore(Store):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the texts of greatest cosine, of which VectorDistance is the name here."""
+        """Return the texts of greatest cosine, called VectorDistance here."""
         near = self._near(vector)
         statement = f"SELECT TOP {limit} c.id, {near} AS score FROM c ORDER BY {near}"
         found = self.open_container(name).query_items(statement, partition_key=PARTITION)
@@ -206,7 +206,7 @@ class CosmosStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone."""
+        """Return all fused texts; a query without words is searched by vector only."""
         if not (words := find_words(text)):
             found = self.dense(name, vector, self.settings.depth.dense, allowed)
             return self.settings.make_formula().fuse(found, [])
@@ -258,7 +258,7 @@ class CosmosStore(Store):
     def _fuse(
         self, name: str, words: Sequence[str], vector: Vectors
     ) -> tuple["RankedScores", list[int]]:
-        """Return what the client tells of what it fuses, and the order."""
+        """Return the client's scores of the texts that it fuses, and their order."""
         weights, depth = self.settings.weights, self.settings.depth.dense
         listed = json.dumps([weights.dense, weights.keyword])
         return self._rank(
@@ -268,7 +268,7 @@ class CosmosStore(Store):
         )
 
     def _rank(self, name: str, statement: str) -> tuple["RankedScores", list[int]]:
-        """Return what a ranked query tells of its texts, and their order."""
+        """Return the scores of a ranked query's texts, and their order."""
         scores = RankedScores()
         found = self.open_container(name).query_items(
             statement, partition_key=PARTITION, max_item_count=DEEPEST, response_hook=scores
@@ -328,17 +328,17 @@ class CosmosSettings(ServerSettings):
 
 
 class RankedScores:
-    """What the pages of a ranked query say of its texts, which the query cannot select.
+    """The scores in the pages of a ranked query, which the query cannot select.
 
-    It is the client's `response_hook`. The scores of each text are those of the functions that rank
-    it, in their order; `fused` is what the client adds to a text of several.
+    This is the client's `response_hook`. The scores of each text are those of the functions that
+    rank it, in their order; `fused` is the score that the client gives a text of several functions.
     """
 
     def __init__(self) -> None:
         self._rows: dict[int, dict[str, Any]] = {}
 
     def __call__(self, headers: Mapping[str, Any], page: Mapping[str, Any]) -> None:
-        """Take in a page. Raises IncompleteError where the list goes on: the client leaves off."""
+        """Take in a page. Raises IncompleteError if the list goes on: the client leaves off."""
         for row in page["Documents"]:
             if isinstance(row, dict) and "payload" in row:
                 self._rows[int(row["payload"]["payload"]["id"])] = row

@@ -52,7 +52,7 @@ class ChromaSettings(AdapterSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
     def list_shape(self) -> list[Any]:
@@ -108,7 +108,7 @@ def open_client(path: Path) -> "ClientAPI":
 def build_collection(
     path: Path, positions: Iterable[int], vectors: Vectors, settings: ChromaSettings
 ) -> None:
-    """Make a database with one record a vector, its row as id, all of them in the graph.
+    """Make a database with one record per vector, its row as id, all of them in the graph.
 
     The texts stay out: the engine can only filter by them.
     """

@@ -238,7 +238,7 @@ class ElasticsearchSettings(LuceneSettings):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
+        """The features that these settings need and not every server has."""
         return [RRF if self.fusion == "rrf" else LINEAR]
 
     def make_formula(self) -> Formula:

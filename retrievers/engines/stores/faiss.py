@@ -93,7 +93,7 @@ class FaissSettings(AdapterSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return the cosine, or what stands for it where vectors are quantised."""
+        """Return the cosine, or its approximation if vectors are quantised."""
         index = self.index
         keeps_vectors = index.type in ("flat", "hnsw") or (
             index.type == "ivf-pq" and index.refine_factor is not None
@@ -107,7 +107,7 @@ class FaissSettings(AdapterSettings):
         return [self.index.model_dump(exclude=SEARCHING), bool(self.index.refine_factor)]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search of so many texts compares with every vector."""
+        """Return True if dense search in `texts` texts compares the query with every vector."""
         index = self.index
         return index.type == "flat" or (index.type == "ivf-pq" and not can_train(texts, index))
 
@@ -139,7 +139,8 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         scores, positions = rows[0][0], rows[1][0]
         if positions[-1] < 0:  # -1 fills what was not found
             scores, positions = scores[positions >= 0], positions[positions >= 0]
-        # The best come first. A search takes so little that sorting all of it would show beside it.
+        # The best come first. A search is so fast that sorting everything would take a visible
+        # share of its time.
         texts: list[int] = positions.tolist()
         begin = end = 0  # of those of one score
         for i in np.flatnonzero(scores[1:] == scores[:-1]).tolist():
@@ -167,7 +168,7 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         )
 
     def _select(self) -> "faiss.IDSelector | None":
-        """Return a bitmap of the texts that may be found; None where all may be."""
+        """Return a bitmap of the texts that may be found; None if all may be."""
         if self._allowed is None:
             return None
         import faiss
@@ -185,7 +186,7 @@ def build_file(path: Path, vectors: Vectors, settings: FaissIndexSettings) -> No
     """Write an index of `vectors`, whose rows are its ids.
 
     One thread builds: of several, each adds to a graph what it happens to have, and on processors
-    that are busy they wait for each other. Raises AssayError where the vectors cannot be cut into
+    that are busy they wait for each other. Raises AssayError if the vectors cannot be cut into
     the parts that were set.
     """
     import faiss
@@ -209,7 +210,7 @@ def open_file(path: Path) -> "faiss.Index":
 
 
 def can_train(texts: int, settings: FaissIndexSettings) -> bool:
-    """Say whether there are as many texts as a part has codes."""
+    """Return True if there are as many texts as a part has codes."""
     return texts >= 1 << settings.bits
 
 

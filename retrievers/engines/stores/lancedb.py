@@ -147,7 +147,7 @@ class LanceDbSettings(AdapterSettings):
         return [self.fts, *([] if flat else [self.index.model_dump(exclude=SEARCHING)])]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.index.type == "flat"
 
     def build(self, resources: Resources) -> "LanceDbEngine":
@@ -263,7 +263,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
 def _build_table(
     path: Path, texts: Sequence[str], vectors: Vectors, settings: LanceDbSettings
 ) -> None:
-    """Make a database at `path` with one row a text, in their order, and its indexes."""
+    """Make a database at `path` with one row per text, in their order, and its indexes."""
     import lancedb
     import pyarrow as pa
 

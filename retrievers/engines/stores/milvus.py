@@ -35,8 +35,8 @@ DEEPEST = 16_384
 class SingleAttempt(float):
     """A time limit in seconds that makes the client give up after one attempt.
 
-    It tries a call that found nobody again until `elapsed >= limit`, and all of its tries would be
-    counted as the server's time.
+    The client retries a call that reached no server until `elapsed >= limit`, and all of its
+    attempts would count as the server's time.
     """
 
     def __le__(self, _: float) -> bool:
@@ -81,7 +81,7 @@ class MilvusStore(Store):
         self._client: MilvusClient | None = None
 
     def read_version(self) -> str:
-        """Connect, and return the server's version. Raises AssayError where it is too old.
+        """Connect, and return the server's version. Raises AssayError if it is too old.
 
         The client would wait for as long as it may where nobody listens.
         """
@@ -157,7 +157,7 @@ class MilvusStore(Store):
         self._call("flush", name, seconds=INDEXING_SECONDS)
 
     def is_ready(self, name: str) -> bool:
-        """Say whether all rows are in the dense index."""
+        """Return True if all rows are in the dense index."""
         return not int(self._call("describe_index", name, DENSE).get("pending_index_rows", 0))
 
     def count(self, name: str) -> int:
@@ -236,7 +236,7 @@ class MilvusStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server says, without how often the client says that it tried."""
+        """Return the server's message, without the client's note on its number of tries."""
         if isinstance(error, OSError):
             return error.strerror or error
         if callable(details := getattr(error, "details", None)):
@@ -287,7 +287,7 @@ class MilvusBm25Settings(Settings):
 
     @property
     def analyzer(self) -> dict[str, object]:
-        """The analyzer as Milvus is told of it."""
+        """The analyzer in the form that Milvus takes."""
         filters: list[object] = ["lowercase"]
         if self.stop_words:
             filters.append({"type": "stop", "stop_words": self.stop_words})
@@ -357,7 +357,7 @@ class MilvusSettings(ServerSettings):
 
 
 def _express(allowed: Allowed | None) -> str:
-    """Return the filter that is met by the texts that may be found; "" where all may be."""
+    """Return the filter that is met by the texts that may be found; "" if all may be."""
     if allowed is None:
         return ""
     listed = allowed.fewer

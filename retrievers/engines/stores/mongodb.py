@@ -36,7 +36,7 @@ Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
 
 
 class MongoStore(Store):
-    """A collection of one document a text, its position as `_id`, with two indexes.
+    """A collection of one document per text, its position as `_id`, with two indexes.
 
     Notes are a collection of their own. Codes of errors are those of
     mongodb.com/docs/manual/reference/error-codes.
@@ -125,7 +125,7 @@ class MongoStore(Store):
         self.make(lambda: self.database[name].create_search_indexes(indexes))
 
     def is_made(self, name: str) -> bool:
-        """Say whether both indexes can be asked."""
+        """Return True if both indexes can be asked."""
         listed = self.database[name].list_search_indexes()
         return {each["name"]: each["queryable"] for each in listed} == {VECTORS: True, WORDS: True}
 
@@ -176,7 +176,7 @@ class MongoStore(Store):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the texts of greatest cosine, of which MongoDB's score is (1 + cosine) / 2."""
+        """Return the texts of greatest cosine; MongoDB's score is (1 + cosine) / 2."""
         found = self._search(name, [self._near(vector, limit)], "vectorSearchScore")
         return [(position, 2 * score - 1) for position, score in found]
 
@@ -216,7 +216,7 @@ class MongoStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server gave as its reason, also that of one write of several."""
+        """Return the server's reason, also for one failed write of several."""
         details = getattr(error, "details", None)
         details = details if isinstance(details, dict) else {}
         failed = [each.get("errmsg") for each in details.get("writeErrors", ())]
@@ -301,7 +301,7 @@ class MongoSettings(ServerSettings):
         return [FUSIONS[self.fusion]]
 
     def make_formula(self) -> Formula:
-        """Return the fusion of the stage that is asked."""
+        """Return the fusion of the query's stage."""
         weights = (self.weights.dense, self.weights.keyword)
         if self.fusion == "rank":
             return SharedRanks(RANK_CONSTANT, weights)
@@ -343,7 +343,7 @@ class SharedRanks(Formula):
 
 @dataclass(frozen=True, slots=True)
 class AveragedScores(Formula):
-    """Mean of both weighted scores, 0 where a list lacks a text; a cosine counts as
+    """Mean of both weighted scores, 0 if a list lacks a text; a cosine counts as
     (1 + cosine) / 2.
 
     Source: document_source_score_fusion.cpp; minMaxScaler brings equal scores to 0.
@@ -370,7 +370,7 @@ class AveragedScores(Formula):
 
 
 def _match(text: str, limit: int) -> list[dict[str, Any]]:
-    """Return what searches for the words of a text; empty where it has none."""
+    """Return the stages that search for the words of a text; empty if it has none."""
     if not any(map(str.isalnum, text)):
         return []
     query = {"index": WORDS, "text": {"query": text, "path": "text"}}

@@ -53,7 +53,7 @@ REMOVE = "MATCH (c:{label}) CALL (c) {{ DETACH DELETE c }} IN TRANSACTIONS OF 10
 
 
 class Neo4jStore(Store):
-    """Chunks as nodes of a label a collection, PART_OF a document, NEXT_CHUNK the one after.
+    """Chunks as nodes of a label per collection, PART_OF a document, NEXT_CHUNK the one after.
 
     The full-text index is Lucene's BM25. A score of the vector index is (1 + cosine) / 2.
     """
@@ -211,7 +211,7 @@ class Neo4jStore(Store):
         return [(int(position), float(score)) for position, score in found]
 
     def beside(self, name: str, positions: Sequence[int]) -> list[list[int]]:
-        """Return what NEXT_CHUNK leads from and to."""
+        """Return the chunks that NEXT_CHUNK links before and after each position."""
         found = self._read(BESIDE.format(name=name), positions=list(positions))
         linked = {position: [i for i in around if i is not None] for position, *around in found}
         return [linked.get(position, []) for position in positions]
@@ -278,7 +278,7 @@ class Neo4jSettings(ServerSettings):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What every search by vectors needs."""
+        """The feature that every vector search needs."""
         return (COSINE,)
 
     @property
@@ -287,7 +287,7 @@ class Neo4jSettings(ServerSettings):
         return self.collection or ""
 
     def make_formula(self) -> Formula:
-        """Return what the two lists are."""
+        """Return the description of the two lists."""
         return OneList("cosine of the dense list, BM25 of the keyword list; fused as legs alone")
 
     def list_shape(self) -> list[object]:

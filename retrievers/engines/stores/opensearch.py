@@ -70,7 +70,7 @@ class OpenSearchStore(LuceneStore):
     }
 
     def connect(self) -> None:
-        """Make the client. Raises AssayError where half of the credentials is set."""
+        """Make the client. Raises AssayError if half of the credentials is set."""
         from opensearchpy import OpenSearch
 
         silence("opensearch")
@@ -99,7 +99,7 @@ class OpenSearchStore(LuceneStore):
         return attrgetter(method)(self._client)(request_timeout=seconds, **arguments)
 
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it is none, or would end."""
+        """Return the server's version. Raises AssayError if it is none, or would end."""
         told = self.call("info")["version"]
         if told.get("distribution") != "opensearch":
             raise self.refuse(
@@ -149,7 +149,7 @@ class OpenSearchStore(LuceneStore):
             )
 
     def mark(self, name: str, note: str) -> None:
-        """Let the alias stand for the index."""
+        """Point the alias at the index."""
         seconds = str(json.loads(note)["seconds"])
         add = {"index": name, "alias": name_of_index(name), SECONDS: seconds}
         self.call("indices.update_aliases", body={"actions": [{"add": add}]})
@@ -180,7 +180,7 @@ class OpenSearchStore(LuceneStore):
     def dense(
         self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return the nearest texts; a graph finds more of them the more it is asked for."""
+        """Return the nearest texts; a graph finds more of them the more are requested."""
         reach = min(max(limit, self.settings.depth.dense), DEEPEST)
         query = self._nearest(vector, reach, allowed)
         found = self.search(name, limit, track_total_hits=False, query=query)
@@ -313,12 +313,12 @@ class OpenSearchSettings(LuceneSettings):
 
     @property
     def searches(self) -> tuple[Search, ...]:
-        """What the engine can be asked for with these settings."""
+        """The searches that the engine offers with these settings."""
         return ("keyword",) if self.knn.method == "none" else super().searches
 
     @property
     def features(self) -> Sequence[Feature]:
-        """What these settings ask of a server that not every one has."""
+        """The features that these settings need and not every server has."""
         if self.knn.method == "none":
             return [WORDS]
         faiss = (self.knn.method, self.knn.engine) == ("hnsw", "faiss")
@@ -335,7 +335,7 @@ class OpenSearchSettings(LuceneSettings):
         return [self.bm25, knn.method, *graph]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.knn.method != "hnsw"
 
 

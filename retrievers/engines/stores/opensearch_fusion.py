@@ -1,6 +1,7 @@
-"""How OpenSearch fuses: the processors of its search pipelines, and their formulas.
+"""OpenSearch's fusion: the processors of its search pipelines, and their formulas.
 
-As its documents of version 3 state them: score-ranker-processor and normalization-processor.
+The formulas are those of its documentation of version 3: score-ranker-processor and
+normalization-processor.
 """
 
 from abc import ABC, abstractmethod
@@ -57,7 +58,7 @@ class _Fusion(Settings, ABC):
     @property
     @abstractmethod
     def feature(self) -> Feature:
-        """What of the server fuses so."""
+        """The server's feature that this fusion needs."""
 
     def _list_weights(self) -> dict[str, Any]:
         """Return the processor's parameters: the dense list is the first of the two."""

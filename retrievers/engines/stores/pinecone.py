@@ -25,10 +25,10 @@ TAG = "assay-"
 
 
 class PineconeStore(Store):
-    """A serverless index of one document a text: its position as id, and its vector.
+    """A serverless index of one document per text: its position as id, and its vector.
 
-    PINECONE_URL names the control plane, which tells the host of each index. Notes are cut into
-    tags. What one request may hold:
+    PINECONE_URL names the control plane, which returns the host of each index. Notes are split into
+    tags. The limits of one request:
     docs.pinecone.io/reference/api/database-limits/operation-limits
     """
 
@@ -63,14 +63,14 @@ class PineconeStore(Store):
         self._lock = Lock()
 
     def read_version(self) -> str:
-        """Return that of the interface asked, for the service tells none of its own."""
+        """Return the version of the API used, since the service reports none of its own."""
         return "2026-07"
 
     def open_index(self, name: str) -> "Index":
-        """Return the index, whose host is asked for once.
+        """Return the index, whose host is looked up once.
 
-        Retries are left to this project, which keeps them out of latencies: the client has no
-        setting for it where documents are searched.
+        Retries are made by this project, which keeps them out of latencies: the client has no
+        setting for them in searches.
         """
         from pinecone._internal.http_client import HTTPClient
 
@@ -98,7 +98,7 @@ class PineconeStore(Store):
         )
 
     def is_made(self, name: str) -> bool:
-        """Say whether the index is ready."""
+        """Return True if the index is ready."""
         return bool(self.client.indexes.describe(name).status.ready)
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
@@ -107,7 +107,7 @@ class PineconeStore(Store):
         self.open_index(name).documents.upsert(namespace=NAMESPACE, documents=documents)
 
     def count(self, name: str) -> int:
-        """Return how many documents the index tells, which lags behind."""
+        """Return the number of documents that the index reports, which lags behind."""
         return int(self.open_index(name).describe_index_stats().total_vector_count)
 
     def mark(self, name: str, note: str) -> None:
@@ -168,7 +168,7 @@ class PineconeSettings(ServerSettings):
     region: str = Field("us-east-1", min_length=1, description="the region, by the cloud's name")
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
     def list_shape(self) -> list[Any]:

@@ -39,7 +39,7 @@ ALLOWED = (
 )
 OLDEST_VECTOR = (0, 8)
 EXACTLY = "%.9g"
-INLINE = 1536  # dimensions that are kept in the row: a page of 8 KB holds one such at least
+INLINE = 1536  # most dimensions kept in the row: a page of 8 KB holds at least one such vector
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
     "gin_fuzzy_search_limit": "0",
@@ -123,7 +123,7 @@ class PostgresStore(Store):
         self._pool = Pool(self._open, is_lost=lambda connection: connection.broken)
 
     def exists(self) -> bool:
-        """Say whether the server is there: an embedded one may never have been started."""
+        """Return True if the server is there: an embedded one may never have been started."""
         return self._embedded is None or self.is_engine or self._embedded.exists
 
     def read_version(self) -> str:
@@ -133,7 +133,7 @@ class PostgresStore(Store):
     def prepare(self, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
         """Return the version of pgvector, which is set up where it is not.
 
-        Raises AssayError where pgvector or the text search configuration is missing.
+        Raises AssayError if pgvector or the text search configuration is missing.
         """
         from psycopg import errors
 
@@ -252,7 +252,7 @@ class PostgresStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server, or its client, says."""
+        """Return the message of the server or its client."""
         return error.diag.message_primary or error
 
     def _select_dense(
@@ -328,7 +328,7 @@ class PostgresSettings(StatementSettings, ServerSettings):
         return [self.text.language, self.index.definition]
 
     def is_exact(self, texts: int) -> bool:
-        """Say whether dense search compares with every vector."""
+        """Return True if dense search compares with every vector."""
         return self.index.type == "exact"
 
 
@@ -369,7 +369,7 @@ def _parse_url(url: str) -> dict[str, Any]:
 
 
 def _is_denied(error: Exception) -> bool:
-    """Say whether the server let nobody in with these credentials, in whatever language."""
+    """Return True if the server let nobody in with these credentials, in whatever language."""
     connection: Any = getattr(error, "pgconn", None)
     if connection is None or getattr(error, "sqlstate", None):
         return False
@@ -377,7 +377,7 @@ def _is_denied(error: Exception) -> bool:
 
 
 def _defaults() -> dict[str, str]:
-    """Return what holds where the address does not say, environment variables among it."""
+    """Return the defaults for parts that the address omits, including environment variables."""
     from psycopg import pq
 
     given = {

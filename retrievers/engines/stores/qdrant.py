@@ -75,7 +75,7 @@ class QdrantStore(Store):
         self.facts["protocol"] = "gRPC" if self._grpc_port else "REST"
 
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it is too old."""
+        """Return the server's version. Raises AssayError if it is too old."""
         version = str(self._client.info().version)
         if lack := WEIGHTS.find_lack(version):
             raise self.refuse(lack)
@@ -127,7 +127,7 @@ class QdrantStore(Store):
         self._client.upsert(name, points, wait=True)
 
     def is_ready(self, name: str) -> bool:
-        """Say whether the server has merged and indexed; it may be green once before it begins."""
+        """Return True if the server has merged and indexed; it may be green once before that."""
         told = self._client.get_collection(name)
         if told.status == "red":
             raise self.refuse(f"{name}: the server did not finish: {told.optimizer_status}")
@@ -220,7 +220,7 @@ class QdrantStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server gave as its reason."""
+        """Return the server's reason."""
         try:
             return error.structured()["status"]["error"]
         except (AttributeError, ValueError, KeyError, TypeError):
@@ -234,7 +234,7 @@ class QdrantStore(Store):
         return str(note.get(NOTE, ""))
 
     def _find_terms(self, text: str) -> Any:
-        """Return the terms of a query; None where it has none."""
+        """Return the terms of a query; None if it has none."""
         from qdrant_client import models
 
         terms = self._embedder.embed_query(text)
@@ -249,7 +249,7 @@ class QdrantStore(Store):
         return models.SearchParams(exact=exact, hnsw_ef=None if exact else self.settings.ef)
 
     def _filter(self, allowed: Allowed | None) -> Any:
-        """Return what is met by the texts that may be found; None where all may be."""
+        """Return the filter for the texts that may be found; None if all may be."""
         from qdrant_client import models
 
         if allowed is None:

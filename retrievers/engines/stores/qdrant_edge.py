@@ -136,7 +136,7 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, OpenIndex]):
         self._embedder = make_embedder(settings.bm25)
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        """Write the shard, and beside it the mean length of a text in the engine's terms."""
+        """Write the shard, and next to it the mean length of a text in the engine's terms."""
         average = measure_terms(texts, self._settings.bm25)
         positions, threads = self._track(len(texts)), self._resources.threads
         _build_shard(folder / SHARD, positions, texts, vectors, self._settings, average, threads)
@@ -208,7 +208,7 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, OpenIndex]):
         return q.Fusion.Rrf(k=self._settings.k, weights=[weights.dense, weights.keyword])
 
     def _filter(self) -> "qdrant_edge.Filter | None":
-        """Return what is met by the texts that may be found; None where all may be."""
+        """Return the filter for the texts that may be found; None if all may be."""
         import qdrant_edge as q
 
         if self._allowed is None:
@@ -236,7 +236,7 @@ def _ask(opened: OpenIndex, request: "qdrant_edge.QueryRequest") -> list[Scored]
 def make_embedder(
     settings: QdrantBm25Settings, average_terms: float | None = None
 ) -> "qdrant_edge.Bm25":
-    """Return what turns texts into terms and weights; queries need no average."""
+    """Return the embedder of texts into terms and weights; queries need no average."""
     import qdrant_edge as q
 
     return q.Bm25(
@@ -252,7 +252,7 @@ def make_embedder(
 
 
 def measure_terms(texts: Sequence[str], settings: QdrantBm25Settings) -> float:
-    """Return the mean number of terms of a text, of which there must be one."""
+    """Return the mean number of terms of the texts; there must be at least one text."""
     counter = make_embedder(settings.model_copy(update={"k1": COUNTING_K, "b": 0.0}))
     return sum(sum(counter.embed_document(text).values) for text in texts) / len(texts)
 
@@ -289,7 +289,7 @@ def _build_shard(
     average_terms: float,
     threads: int,
 ) -> None:
-    """Make a shard at `path` with one point a text, its position as id, and optimise it.
+    """Make a shard at `path` with one point per text, its position as id, and optimise it.
 
     `positions` are those of all texts, in order.
     """

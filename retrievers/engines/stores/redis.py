@@ -37,7 +37,7 @@ _PIPELINE = "of pipeline caused error: "
 
 
 class RedisStore(Store):
-    """An index of one hash a text, its position behind the index's name as key.
+    """An index of one hash per text, its position behind the index's name as key.
 
     Notes are the fields of one hash. `version` is that of the query engine, which a server of
     version 8 has the same.
@@ -65,7 +65,7 @@ class RedisStore(Store):
     }
 
     def connect(self) -> None:
-        """Make the client; answers are the arrays of protocol 2, whatever the server has beside."""
+        """Make the client; replies are arrays of protocol 2, whatever else the server speaks."""
         from redis import Redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
@@ -81,7 +81,7 @@ class RedisStore(Store):
         )
 
     def read_version(self) -> str:
-        """Return the version of the query engine. Raises AssayError where there is none."""
+        """Return the version of the query engine. Raises AssayError if there is none."""
         for module in self._call("MODULE LIST"):
             if module[b"name"] == b"search":
                 major, rest = divmod(int(module[b"ver"]), 10_000)
@@ -114,7 +114,7 @@ class RedisStore(Store):
         pipeline.execute()
 
     def count(self, name: str) -> int:
-        """Return how many texts are indexed. Raises AssayError where one could not be."""
+        """Return how many texts are indexed. Raises AssayError if one could not be."""
         told = _pair(self._call("FT.INFO", name))
         if failed := int(told["hash_indexing_failures"]):
             raise self.refuse(f"{name}: {failed} texts cannot be indexed")
@@ -163,9 +163,9 @@ class RedisStore(Store):
     def hybrid(
         self, name: str, text: str, vector: Vectors, allowed: Allowed | None
     ) -> list[Scored]:
-        """Return all fused texts; what has no word is asked as a vector alone, and not fused.
+        """Return all fused texts; a query without words is searched by vector only, unfused.
 
-        Raises AssayError where the server has no FT.HYBRID.
+        Raises AssayError if the server has no FT.HYBRID.
         """
         settings, depth = self.settings, self.settings.depth.dense
         if lack := HYBRID.find_lack(self.version):
@@ -204,7 +204,7 @@ class RedisStore(Store):
 
     @classmethod
     def read_status(cls, error: Any) -> int:
-        """Return the status that the server's words stand for."""
+        """Return the status that corresponds to the server's message."""
         said = str(cls.say(error)).casefold()
         return next((status for words, status in SAID.items() if words.casefold() in said), 0)
 

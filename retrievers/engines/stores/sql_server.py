@@ -99,7 +99,7 @@ class SqlServerStore(Store):
         self._pool: Pool[Any] = Pool(open_one)
 
     def read_version(self) -> str:
-        """Return the server's version. Raises AssayError where it has no type VECTOR."""
+        """Return the server's version. Raises AssayError if it has no type VECTOR."""
         version, edition = self._run((VERSION, ()))[0]
         if edition in AZURE:
             return f"{version} (Azure SQL)"
@@ -194,7 +194,7 @@ class SqlServerSettings(ServerSettings):
     )
 
     def make_formula(self) -> Formula:
-        """Return what the list is."""
+        """Return the description of the dense list."""
         return COSINE
 
 
@@ -213,5 +213,5 @@ def _open_cursor(make: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _brace(value: str) -> str:
-    """Return a value of a connection string, no character of which ends it."""
+    """Return a value of a connection string, escaped so that none of its characters ends it."""
     return "{" + value.replace("}", "}}") + "}"

@@ -41,7 +41,7 @@ class RpcError(Exception):
 
 
 class WeaviateStore(Store):
-    """A collection of one object a text, with an identifier that tells its position.
+    """A collection of one object per text, whose identifier encodes its position.
 
     The server is asked over REST for collections and gRPC for what is in them. A note is a
     collection's description. Each list has as many candidates as the request's limit, and no fewer
@@ -108,7 +108,7 @@ class WeaviateStore(Store):
         from weaviate.classes import config
 
         settings, make = self.settings, config.Configure
-        # The server may compress vectors unless told otherwise.
+        # The server may compress vectors by default.
         options: dict[str, Any] = {
             "distance_metric": config.VectorDistances.COSINE,
             "quantizer": make.VectorIndex.Quantizer.none(),
@@ -146,7 +146,7 @@ class WeaviateStore(Store):
         )
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Put objects. Raises AssayError where some were not stored."""
+        """Put objects. Raises AssayError if some were not stored."""
         from weaviate.classes.data import DataObject
         from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
@@ -165,7 +165,7 @@ class WeaviateStore(Store):
             )
 
     def is_ready(self, name: str) -> bool:
-        """Say whether no vector waits to be indexed."""
+        """Return True if no vector waits to be indexed."""
         nodes = self._client.cluster.nodes(collection=name, output="verbose")
         shards = [shard for node in nodes for shard in node.shards]
         return not any(
@@ -251,7 +251,7 @@ class WeaviateStore(Store):
         self._client.close()
 
     def can_restrict(self) -> bool:
-        """Say whether the server can leave out texts by their identifiers."""
+        """Return True if the server can leave out texts by their identifiers."""
         return not FILTERS.find_lack(self.version)
 
     def spell(self, name: str) -> str:
@@ -272,7 +272,7 @@ class WeaviateStore(Store):
 
     @classmethod
     def say(cls, error: Any) -> object:
-        """Return what the server says, or the client of a connection."""
+        """Return the message of the server, or of the client on a connection."""
         if isinstance(error, RpcError):
             return f"{error.code}: {error.details} (gRPC, whose port {GRPC_PORT} names)"
         return getattr(error, "error", error)
@@ -404,11 +404,11 @@ def to_position(identifier: UUID) -> int:
 
 
 def _make_params() -> Any:
-    """Return the class of the client that says how its channel is made, failures told at once.
+    """Return the class of connection parameters whose gRPC channel raises errors at once.
 
-    The client itself makes a call that found the server unavailable again up to six times, with
-    pauses of a minute in all, which would be counted as the server's latency. It does not know how
-    to catch what is raised here.
+    The client itself retries a call that finds the server unavailable up to six times, with pauses
+    of a minute in all, which would count as the server's latency. The client does not catch the
+    error that is raised here.
     """
     import grpc
     from weaviate.connect import ConnectionParams

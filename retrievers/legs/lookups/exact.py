@@ -52,7 +52,7 @@ class HeadedSection:
 class HeadingIndex:
     """The sections of a collection by their headings, with and without the number before them.
 
-    The title of a document that heads none of them stands for the place where the document begins.
+    The title of a document that is no section's heading leads to the beginning of the document.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -71,9 +71,9 @@ class HeadingIndex:
                     self._named[name].append((doc_id, section))
 
     def find(self, query: str) -> list[HeadedSection]:
-        """Return the sections that have `query` for a heading; none where many have.
+        """Return the sections with the heading `query`; none if there are many.
 
-        Those that have it in full come first, then those that have it after a number.
+        Those that match in full come first, then those that match after a number.
         """
         title = _spell(query)
         if not title:
@@ -95,12 +95,12 @@ class HeadingIndex:
         return self._place_all(alike)
 
     def _place_all(self, sections: Sequence[tuple[str, Section]]) -> list[HeadedSection]:
-        """Return where `sections` stand; nothing where they are many."""
+        """Return the positions of `sections`; none if there are many."""
         placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
         return [headed for headed in placed if headed]
 
     def _place(self, doc_id: str, section: Section) -> HeadedSection | None:
-        """Return where a section stands; None where a chunker left it out."""
+        """Return the positions of a section; None if a chunker left it out."""
         chunks = self._corpus.chunks
         held = [
             i
@@ -114,14 +114,14 @@ class HeadingIndex:
         return HeadedSection(first, [i for i in held if i != first])
 
     def _speaks_for(self, position: int, section: Section) -> bool:
-        """Say whether a chunk and a section share half of the shorter of the two."""
+        """Return True if a chunk and a section share half of the shorter of the two."""
         chunk = self._corpus.chunks[position]
         shared = min(chunk.end, section.end) - max(chunk.start, section.start)
         return 2 * shared >= min(chunk.end - chunk.start, section.end - section.start)
 
 
 def _spell(title: str) -> str:
-    """Return a title in one spelling; empty where it has no letter, as a year has none."""
+    """Return a title in one spelling; empty if it has no letter, as a year has none."""
     spelled = normalise(title).strip(" .,:;?!#")
     return spelled if any(map(str.isalpha, spelled)) else ""
 
@@ -146,18 +146,18 @@ class ExactLegSettings(LegSettings):
 
 
 class ExactLeg(Leg):
-    """Finds what a query names, and nothing where it names nothing.
+    """Finds the sections, paragraphs and phrases that a query names; none if it names nothing.
 
     For each section or numbered paragraph, the chunk in which it begins comes first; then the
     other chunks of their sections in the order of the text, or of all sections below a division
-    such as Title II; then those that hold quoted phrases. A paragraph that is not there gives the
-    nearest one above it. Where the whole query is a heading, its section comes before all of that:
-    3.2 Refunds is surer than 3.2. Where nothing else is named, and the query is one name of several
-    parts, that is found as if quoted. The score is 1 / rank.
+    such as Title II; then the chunks with quoted phrases. For a paragraph that does not exist, the
+    nearest one above it is found. If the whole query is a heading, its section comes before all of
+    that: 3.2 Refunds is surer than 3.2. If nothing else is named, and the query is one name of
+    several parts, it is found as if quoted. The score is 1 / rank.
 
-    Where several documents have the number, that one is meant whose title, path and headings have
-    most of the query's other words. The places in the others come last, as the legs before found
-    them, and get no boost; where no document is named, or several alike, none gets one.
+    If several documents have the number, the one is meant whose title, path and headings have most
+    of the query's other words. The places in the others come last, in the order of the earlier
+    legs, and get no boost; if the query names no document, or several alike, none gets a boost.
     """
 
     def __init__(self) -> None:
@@ -178,10 +178,11 @@ class ExactLeg(Leg):
         return self.follow(query, depth, {})
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
-        """As `search`; chunks with as many quoted phrases stand in the order of the legs before.
+        """Search as `search` does; order chunks with equally many quoted phrases as earlier legs.
 
-        What those did not find comes after, where the phrase begins earliest first. So do the
-        chunks below a division, unless the query is its name alone: then they are as in the text.
+        Chunks that the earlier legs did not find come after, those first in which the phrase begins
+        earliest. The chunks below a division are ordered alike, unless the query is its name alone:
+        then they are in the order of the text.
         """
         watch = Stopwatch()
         places = self._sections.find(query)
@@ -214,9 +215,9 @@ class ExactLeg(Leg):
     def _order(
         self, matches: Sequence[Match], ranks: Mapping[int, int], names: Sequence[str]
     ) -> list[Match]:
-        """Return `matches` by number of phrases, then by what the legs before found.
+        """Return `matches` by number of phrases, then in the order of the earlier legs.
 
-        Those that have one of `names` in its very spelling come first: uS before us.
+        Those that have one of `names` in its exact spelling come first: uS before us.
         """
 
         def count(match: Match) -> int:
@@ -233,14 +234,14 @@ class ExactLeg(Leg):
 
 
 def _order_rest(place: SectionMatch, query: str, ranks: Mapping[int, int]) -> Sequence[int]:
-    """Return the rest of a section as it stands; that of a division as the legs before found it."""
+    """Return the rest of a section in the text's order, of a division in the earlier legs' one."""
     if not place.divides or len(place.mention.text) >= len(query.strip(" ?.!")):
         return place.rest
     return _order_by(ranks, place.rest)
 
 
 def _order_by(ranks: Mapping[int, int], positions: Sequence[int]) -> list[int]:
-    """Return `positions` as the legs before found them; what they did not find comes after."""
+    """Return `positions` in the order of the earlier legs; those that they lack come after."""
     return sorted(positions, key=lambda position: ranks.get(position, len(ranks)))
 
 

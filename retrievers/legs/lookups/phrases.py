@@ -55,7 +55,7 @@ class PhraseIndex:
         """
         offsets: dict[int, list[int]] = defaultdict(list)
         for phrase in phrases:
-            # An underscore goes on with a name, and is a mark beside a phrase.
+            # An underscore is part of a name, but a separator next to a phrase.
             inside = _JOINED if "_" in phrase else _LETTER
             for position in map(int, self._hold_all(set(_WORD.findall(phrase)))):
                 if (i := _find(self._texts[position], phrase, inside)) >= 0:
@@ -94,12 +94,12 @@ def read_name(query: str) -> str:
 
 
 def read_names(query: str) -> list[str]:
-    """Return the names, as typed, of which `query` is one or quotes several."""
+    """Return the names in `query`, as typed: the whole query, or the names that it quotes."""
     return _find_names([query, *(next(filter(None, match)) for match in _QUOTED.findall(query))])
 
 
 def stands_in(text: str, name: str) -> bool:
-    """Say whether `text` has `name` as a word of its own, in the same case."""
+    """Return True if `text` has `name` as a separate word, in the same case."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
@@ -109,13 +109,13 @@ def _find_names(texts: Sequence[str]) -> list[str]:
 
 
 def _find(text: str, phrase: str, inside: re.Pattern[str]) -> int:
-    """Return where `phrase` stands in `text` as words of its own; -1 where it does not.
+    """Return the offset of `phrase` in `text` as separate words; -1 if it is not there.
 
     `inside` matches the characters that words are made of.
     """
 
     def ends_word(pair: str) -> bool:
-        """Say whether no word goes on over two neighbours, or one at an end of the text."""
+        """Return True if no word spans the two characters, or one is at an end of the text."""
         return len(pair) < 2 or not all(map(inside.match, pair))
 
     i = text.find(phrase)

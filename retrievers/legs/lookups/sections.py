@@ -1,4 +1,4 @@
-"""Which chunks hold the sections and numbered paragraphs that a query names."""
+"""The chunks that hold the sections and numbered paragraphs named in a query."""
 
 import re
 import unicodedata
@@ -21,13 +21,14 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 
 @dataclass(frozen=True, slots=True)
 class SectionMatch:
-    """The place `id` that a mention names, or the nearest above it: positions of its chunks.
+    """The positions of the chunks of the place `id` that a mention names, or the nearest above it.
 
-    It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
-    below a division such as Title II. Both in the order of documents' ids, then of the text.
-    `nearest` says that what was named itself is unknown. `doubtful` are the places in other
-    documents that have the id too, or in all where the query does not tell which it means: groups,
-    the likeliest first.
+    - `first`: the chunks in each of which the place begins.
+    - `rest`: the other chunks of its section, or of all sections below a division such as Title II.
+      Both are in the order of documents' ids, then of the text.
+    - `nearest`: True if the named place itself is unknown.
+    - `doubtful`: the places with this id in other documents, or in all documents if the query does
+      not say which one it means; in groups, the likeliest first.
     """
 
     mention: Mention
@@ -39,12 +40,12 @@ class SectionMatch:
 
     @property
     def divides(self) -> bool:
-        """Whether sections stand below it."""
+        """True if the place is a division, with sections below it."""
         return self.id.partition("_")[0] in NAMES
 
 
 class SectionIndex:
-    """The sections and numbered paragraphs of a collection, by id, as its chunks tell of them.
+    """The sections and numbered paragraphs of a collection, by id, read from its chunks.
 
     A chunk that names no section, as prescribed passages do, is read for its title and headings.
     """
@@ -68,11 +69,11 @@ class SectionIndex:
                     self._titles[number].add(_first_word(section.name))
 
     def find(self, query: str) -> list[SectionMatch]:
-        """Return what `query` names that is here, in its order.
+        """Return the known places that `query` names, in its order.
 
-        Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
-        stands there is meant. Of documents that share an id, that one which the query names, and
-        of a range that begins and ends in one document, only what that has.
+        If one of the names is a division above another, as in Chapter 5 of Title 2, only places
+        below it are meant. If documents share an id, the one that the query names is meant. A range
+        that begins and ends in one document covers that document only.
         """
         found: dict[str, SectionMatch] = {}
         for mention in read_mentions(query):
@@ -114,7 +115,10 @@ class SectionIndex:
                 self._titles[number].add(_first_word(split_title(title)))
 
     def _readings(self, mention: Mention) -> Sequence[Mention]:
-        """Return what is here of the first reading of which all is here but what lies between."""
+        """Return the known mentions of the first reading whose mentions are all known.
+
+        Mentions that only lie `between` two others need not be known.
+        """
         if mention.form == "bare" and not self._is_meant(mention):
             return ()
         for reading in mention.readings():
@@ -124,7 +128,7 @@ class SectionIndex:
         return ()
 
     def _is_meant(self, mention: Mention) -> bool:
-        """Say whether a number alone names a section: as headings spell it, and not by chance.
+        """Return True if a number alone names a section: as headings spell it, and not by chance.
 
         4.2 or 19 is one only at the head of a query, before the title that stands there too.
         """
@@ -136,7 +140,7 @@ class SectionIndex:
         return mention.opens and known and (whole or word in self._titles.get(mention.spelled, ()))
 
     def _locate(self, mention: Mention) -> SectionMatch:
-        """Return where a mention leads, one of whose ids is here."""
+        """Return the place of a mention, one of whose ids is known."""
         id_ = next(id_ for id_ in mention.ids if id_ in self._begins)
         first = self._begins[id_]
         section = mention.section
@@ -183,8 +187,8 @@ class SectionIndex:
     def _choose(self, place: SectionMatch, query: str) -> SectionMatch:
         """Return `place` in the document that the words of `query` beyond the mention name.
 
-        There is no telling where they name several alike, unless these are copies, or none, or
-        another document better.
+        The document is undecided if the words name several equally well that are not copies, name
+        none, or name another document better.
         """
         holders = self._group(place.first)
         if len(holders) < 2:
@@ -220,7 +224,7 @@ class SectionIndex:
         return grouped
 
     def _is_above(self, other: SectionMatch, place: SectionMatch, position: int) -> bool:
-        """Say whether `place` stands under the division `other` where it begins at `position`."""
+        """Return True if `place` is below the division `other` where it begins at `position`."""
         if other.mention.name in ("sec", place.mention.name):
             return False
         anchors = self._anchors[position]
@@ -237,7 +241,7 @@ def _overlap(one: Chunk, other: Chunk) -> bool:
 
 
 def _read_text(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
-    """Return the section of a chunk and all that begins in it, as far as its own text tells."""
+    """Return the section of a chunk and the ids that begin in it, as far as its own text shows."""
     headings = [chunk.title, *_HEADING.findall(chunk.text)]
     if not any(map(_number, headings)):
         return "", ()
@@ -249,7 +253,7 @@ def _read_text(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1 << 16)
 def _number(title: str) -> str:
-    """Return the number of a section's title in one spelling; empty where it has none."""
+    """Return the number of a section's title in one spelling; empty if it has none."""
     if _identify(title).partition("_")[0] not in ("sec", *NAMES):
         return ""
     match = re.search(NUMBER, unicodedata.normalize("NFKC", title))

@@ -34,7 +34,7 @@ class StTokenEncoder(TokenEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the tokens read and the type of numbers."""
+        """The digest of the files, the tokens read and the type of numbers."""
         return digest("st token vectors", REVISION, self._files.digest, *self._recipe.kept)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
@@ -47,7 +47,7 @@ class StTokenEncoder(TokenEncoder):
         return vectors
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, the tokens read if not the model's own, and the runtime."""
+        """Return name, build, digest, the tokens read if not the model's own, and the runtime."""
         return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
     def _encode(self, method: str, texts: Sequence[str]) -> list[Vectors]:
@@ -59,10 +59,10 @@ class StTokenEncoder(TokenEncoder):
         return found
 
     def _load(self) -> StModel:
-        """Return the model. Raises AssayError where it has a layer that its files do not hold.
+        """Return the model. Raises AssayError if it has a layer that its files do not hold.
 
         sentence-transformers gives an encoder of another kind a projection of random numbers, with
-        a line in its log; other vectors at each start tell that here.
+        a line in its log; here this is detected by vectors that differ at each start.
         """
         with self._lock:
             if self._model is None:

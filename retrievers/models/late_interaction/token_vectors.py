@@ -1,4 +1,4 @@
-"""Encoders that keep a vector a token: settings, and those on ONNX Runtime."""
+"""Encoders that keep a vector per token: settings, and those on ONNX Runtime."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class TokenEncoderSettings(ModelSettings, PassageEncoderChoice):
 
 
 class OnnxTokenEncoder(TokenEncoder):
-    """The token vectors of an encoder that was trained to give one vector a text."""
+    """The token vectors of an encoder that was trained to give one vector per text."""
 
     def __init__(self, files: ModelFiles, recipe: Recipe, threads: int, fused: bool) -> None:
         self._files = files
@@ -70,7 +70,7 @@ class OnnxTokenEncoder(TokenEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the graph, the passages' prefix and the tokens read."""
+        """The digest of the files, the graph, the passages' prefix and the tokens read."""
         kept = [self._recipe.passage_prefix, self._recipe.max_tokens, *self._model.changes]
         return digest("onnx token vectors", REVISION, self._files.digest, *kept)
 
@@ -84,7 +84,7 @@ class OnnxTokenEncoder(TokenEncoder):
         return self._encode(self._recipe.query_prefix + text)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, how texts are read, that it was not trained, and the runtime."""
+        """Return name, build, digest, reading of texts, that it was not trained, and runtime."""
         return {
             **self._files.metadata("onnxruntime"),
             "graph": self._model.graph,

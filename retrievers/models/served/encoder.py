@@ -70,13 +70,14 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         return body | ({self.dimensions_key: self.dimensions} if self.dimensions else {})
 
     def say(self, kind: Kind) -> Mapping[str, Any]:
-        """Return what else a body says of texts of a `kind`."""
+        """Return the other fields of a body for texts of a `kind`."""
         return {}
 
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
-        """Return a row a text, and the tokens counted, None where the service does not tell.
+        """Return one row per text, and the tokens counted; None if the service reports none.
 
-        Raises ValueError where the answer is none to so many texts, or whatever a broken one does.
+        Raises ValueError if the reply is not one to `wanted` texts; a malformed reply may raise
+        any error.
         """
         rows = order(reply["data"], wanted, "vectors")
         return [row["embedding"] for row in rows], find_billed(reply, self.billed)
@@ -94,13 +95,13 @@ class ServedEncoder(Encoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the address, the model, and all that is said of a passage."""
+        """The digest of the address, the model, and all that is said of a passage."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.dimensions, given.passage_prefix]
         return digest("served encoder", REVISION, *kept, given.truncate)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text."""
+        """Return one row per text."""
         parts = list(self.encode_parts(texts))
         rows = np.empty((len(texts), parts[0].vectors.shape[1] if parts else 0), np.float32)
         for part in parts:
@@ -146,7 +147,7 @@ class ServedEncoder(Encoder):
         return Usage(_estimate(self._prepare(text, self._settings.query_prefix)))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Where the service is, what it is asked, and its price."""
+        """Return the service's address, the settings of its requests, and its price."""
         given = self._settings
         listed = given.listed
         return {
@@ -190,7 +191,7 @@ class ServedEncoder(Encoder):
         return EncodedPart(batch, vectors, taken, Usage(tokens), retries, watched.waited)
 
     def _ask(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, int]:
-        """Return a row a text, and the tokens of all; what is too long is sent in smaller calls."""
+        """Return a row per text, and all tokens; calls that are too long are split."""
         given = self._settings
 
         def read(reply: Any) -> tuple[Vectors, Usage]:
@@ -220,7 +221,7 @@ class ServedEncoder(Encoder):
         return text[: int(len(text) * SHORTER)]
 
     def _check(self, rows: Vectors) -> Vectors:
-        """Return `rows` at unit length. Raises AssayError for what is no such vector."""
+        """Return `rows` at unit length. Raises AssayError for invalid vectors."""
         where = self._settings.name
         if rows.ndim != 2 or not rows.shape[1]:
             raise AssayError(f"{where}: gives no vectors of numbers (shape {rows.shape})")

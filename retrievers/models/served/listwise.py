@@ -88,13 +88,13 @@ class ListwiseReranker(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the model, the window and the words read."""
+        """The digest of the model, the window and the words read."""
         given = self._settings
         kept = [given.window, given.step, given.words]
         return digest("listwise", REVISION, self._model.model.identity, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a score a text that tells its rank alone: from near 1 for the first to near 0."""
+        """Return one score per text, which expresses its rank only, from near 1 to near 0."""
         order = list(range(len(texts)))
         for begin, end in self._settings.list_windows(len(texts)):
             window = order[begin:end]
@@ -113,7 +113,7 @@ class ListwiseReranker(CrossEncoder):
         return total
 
     def metadata(self) -> Mapping[str, Any]:
-        """The model, the window, and the prices."""
+        """Return the model, the window, and the prices."""
         return {
             **self._model.metadata(),
             "backend": "listwise",

@@ -1,4 +1,4 @@
-"""What services are sent and answer, whichever of them: texts, rows in order, errors."""
+"""Parts of requests and replies common to all services: texts, rows in order, errors."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ BLANK = "."  # what stands for a blank text
 
 
 class WrongFormError(ValueError):
-    """An answer that came and is not what was asked for; the message says why."""
+    """A reply in the wrong form; the message says why."""
 
 
 def clean(text: str) -> str:
@@ -35,9 +35,9 @@ def check_number(rows: Any, wanted: int, what: str) -> list[Any]:
 
 
 def find_billed(reply: Any, unit: str) -> Any:
-    """Return what an answer says was billed, in tokens or searches as `unit` says.
+    """Return the amount that a reply says was billed, in tokens or searches as `unit` says.
 
-    None where it does not tell. The number is not checked.
+    None if it says nothing. The number is not checked.
     """
     billed = (reply.get("meta") or {}).get("billed_units") or {}  # Cohere's
     if unit == "searches":
@@ -50,7 +50,7 @@ def find_billed(reply: Any, unit: str) -> Any:
 
 
 def find_message(body: Any) -> str:
-    """Return what a service says of an error, in whichever of the usual places."""
+    """Return a service's message about an error, from whichever of the usual places."""
     for key in ("error", "message", "detail"):
         if isinstance(body, dict) and key in body:
             return find_message(body[key])

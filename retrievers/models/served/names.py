@@ -1,4 +1,4 @@
-"""Names by which people call a served model where a model on this machine is expected."""
+"""Names of served models that people give where a local model is expected."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ ON_HUB = frozenset({"openai", "voyageai"})
 
 
 def explain_served(name: str, key: str) -> str:
-    """Say how to name a served model at `key`; empty where `name` is none that is known here."""
+    """Say how to name a served model at `key`; empty if `name` is none that is known here."""
     if Path(name).is_dir():
         return ""
     separator = "/" if "/" in name.partition(":")[0] else ":"

@@ -1,4 +1,4 @@
-"""What served models charge, by a dated list that a file of one's own can be laid over."""
+"""Prices of served models, from a dated list that a file of the user's can override."""
 
 import os
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class PriceList(Settings):
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """What the list says of a model; `price` is per million tokens or per thousand searches."""
+    """A model's entry in the list; `price` is per million tokens or per thousand searches."""
 
     price: float | None
     unit: str
@@ -50,7 +50,7 @@ class ListedModel:
 
 
 def find_listed(provider: str, model: str) -> ListedModel | None:
-    """Return what is listed of a provider's model. Raises AssayError for a list of wrong form."""
+    """Return the list's entry for a provider's model. Raises AssayError for a malformed list."""
     own = os.environ.get(VARIABLE)
     for path in filter(None, (own and Path(own), LIST)):
         known = _read(path).providers.get(provider)

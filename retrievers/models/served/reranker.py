@@ -18,9 +18,9 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other scores
-SEARCH = 100  # texts of which a provider that bills searches makes one
-SEARCH_TOKENS = 500  # of a text with the query; what is longer counts as several texts
-LEAST_ROOM = 100  # of those, that are taken to be left to the text by any query
+SEARCH = 100  # most texts in one search, for a provider that bills searches
+SEARCH_TOKENS = 500  # most tokens of a text with the query; a longer one counts as several texts
+LEAST_ROOM = 100  # tokens of those assumed to be left for the text whatever the query
 
 
 class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
@@ -48,7 +48,7 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
 
     def read(self, reply: Any) -> tuple[Any, str, int | None]:
         """Return the rows, each with an `index`, the key of their scores, and what was billed,
-        None where the service does not tell. Raises whatever a broken answer does.
+        None if the service does not say. A malformed reply may raise any error.
         """
         return reply[self.rows], "relevance_score", find_billed(reply, self.billed)
 
@@ -64,13 +64,13 @@ class ServedCrossEncoder(CrossEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the address, the model and the unit that scores are asked for in."""
+        """The digest of the address, the model and the unit of the scores requested."""
         given = self._settings
         kept = [given.provider, given.url, given.model, given.scores]
         return digest("served cross-encoder", REVISION, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text."""
+        """Return one score per text."""
         most = self._settings.most_texts
         parts = (texts[begin : begin + most] for begin in range(0, len(texts), most))
         return [score for part in parts for score in self._score(query, part)]
@@ -83,7 +83,7 @@ class ServedCrossEncoder(CrossEncoder):
         return Usage(size // USUAL_BYTES_PER_TOKEN + len(texts))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Where the service is, and its price."""
+        """Return the service's address and its price."""
         given = self._settings
         return {
             "model": given.model,

@@ -53,7 +53,7 @@ class JinaRerankerSettings(ServedRerankerSettings):
     model: str = Field("jina-reranker-v2-base-multilingual", min_length=1, description=ID)
 
     def write(self, query: str, texts: Sequence[str]) -> Any:
-        """Ask for the scores of all, in the terms that all such services know."""
+        """Return a request for the scores of all texts, in fields that all services know."""
         return super().write(query, texts) | {"top_n": len(texts), "return_documents": False}
 
 
@@ -73,5 +73,5 @@ class TeiRerankerSettings(ServedRerankerSettings):
         return {"query": query, "texts": texts, "raw_scores": raw, "truncate": True}
 
     def read(self, reply: Any) -> tuple[Any, str, int | None]:
-        """Read scores, which come best first; tokens are not told."""
+        """Read scores, which come best first; tokens are not reported."""
         return reply, "score", None

@@ -1,7 +1,7 @@
-"""Asking a model behind HTTP: one JSON document out, one in, each call paid for once.
+"""Calls of a model behind HTTP: one JSON document out, one in, each call paid for once.
 
-httpx for every provider: a call is one POST, while the SDKs of three providers bring 50 MB, try
-again on their own (which a budget must know of), and drop the index by which answers are ordered.
+httpx serves every provider: a call is one POST, while the SDKs of three providers bring 50 MB,
+retry on their own (which a budget must know of), and drop the index that orders the answers.
 """
 
 import json
@@ -121,12 +121,12 @@ class ServedSettings(PaceSettings):
 
     @property
     def listed(self) -> ListedModel | None:
-        """What the price list says: of another service's models nothing."""
+        """The model's entry in the price list; None for a service at another address."""
         return None if self.url else find_listed(self.provider, self.model)
 
     @property
     def prices(self) -> Prices | None:
-        """The price as given, or as listed; None where it is not known."""
+        """The price as given, or as listed; None if it is not known."""
         if self.price_usd is not None:
             return make_prices(self.price_usd, self.billed)
         listed = self.listed
@@ -144,7 +144,7 @@ class ServedSettings(PaceSettings):
         return {"Authorization": f"Bearer {key}"}
 
     def price_facts(self) -> dict[str, Any]:
-        """Return what is told of the price: as it is reckoned with, and where it comes from."""
+        """Return the reported facts on the price: the rate used, and its source."""
         price = self.prices
         rate = price and (price.input / 1000 if self.billed == "searches" else price.input)
         per = "thousand searches" if self.billed == "searches" else "million tokens"
@@ -156,7 +156,7 @@ class ServedSettings(PaceSettings):
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T]):
-    """What was read of an answer, and what the service counted."""
+    """The value read from a reply, and the usage that the service counted."""
 
     value: T
     usage: Usage
@@ -180,10 +180,10 @@ class Service:
     def post(
         self, path: str, body: Any, most: int, read: Callable[[Any], tuple[T, Usage]]
     ) -> Reply[T]:
-        """Return what `read` makes of the answer to `body`, of which at most `most` is billed.
+        """Return the result of `read` on the reply to `body`, which is billed for `most` at most.
 
-        Whatever `read` raises of a broken answer makes for another attempt. Raises TooLongError
-        where the service says that `body` is too long, and AssayError where nothing helps.
+        If `read` fails on a malformed reply, the call is made again. Raises TooLongError if the
+        service says that `body` is too long, and AssayError if retrying does not help.
         """
 
         def attempt() -> Reply[T]:

@@ -1,4 +1,4 @@
-"""Sparse encoders: settings, those on ONNX Runtime, and the cache each stands behind."""
+"""Sparse encoders: settings, those on ONNX Runtime, and the cache in front of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,11 +76,11 @@ class SpladeEncoder(SparseEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the graph and the tokens read."""
+        """The digest of the files, the graph and the tokens read."""
         return digest("splade", self._files.digest, self._max_tokens, *self._model.changes)
 
     def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
-        """Return one vector a text, on as many threads as the resources allows."""
+        """Return one vector per text, on as many threads as the resources allows."""
         return map_texts(self.encode_query, texts, self._threads)
 
     def encode_query(self, text: str) -> SparseVector:
@@ -88,13 +88,13 @@ class SpladeEncoder(SparseEncoder):
         return SparseVector.of(self._model.run(text))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, the tokens read, and the runtime."""
+        """Return name, build, digest, the tokens read, and the runtime."""
         return {**self._files.metadata("onnxruntime"), "max_tokens": self._max_tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class SparseEncodedTexts:
-    """One vector a text, and how many texts had to be encoded for it."""
+    """One vector per text, and how many texts had to be encoded for it."""
 
     vectors: list[SparseVector]
     fresh: int

@@ -2,8 +2,8 @@
 
 With w the logit of a term at a token, the term's weight in a text is the maximum over the text's
 tokens of log(1 + relu(w)) (Formal et al., "SPLADE v2", arXiv:2109.10086, equation 2). Both
-functions rise, so the maximum is taken of the logits: the head, which is as wide as the vocabulary,
-is computed in parts of which only the maxima are kept.
+functions are increasing, so the maximum is taken over the logits: the head, which is as wide as the
+vocabulary, is computed in parts, and only their maxima are kept.
 """
 
 from pathlib import Path

@@ -22,11 +22,11 @@ class StSparseEncoder(SparseEncoder):
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the tokens read and the type of numbers."""
+        """The digest of the files, the tokens read and the type of numbers."""
         return digest("st sparse encoder", REVISION, self._files.digest, *self._recipe.kept)
 
     def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
-        """Return one vector a text; rows as wide as the vocabulary are held meanwhile."""
+        """Return one vector per text; rows as wide as the vocabulary are held meanwhile."""
         return self._encode("encode_document", texts)
 
     def encode_query(self, text: str) -> SparseVector:
@@ -35,7 +35,7 @@ class StSparseEncoder(SparseEncoder):
         return vector
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, the tokens read, and the runtime."""
+        """Return name, build, digest, the tokens read, and the runtime."""
         max_tokens = self._recipe.max_tokens or self._files.max_tokens
         read = {**self._recipe.metadata(), "max_tokens": max_tokens}
         return {**self._files.metadata(*PACKAGES), **read}
