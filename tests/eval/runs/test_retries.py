@@ -54,7 +54,7 @@ def test_searches_and_timed_ones_are_counted(make, monkeypatch):
     assert summarise(run).as_json()["retries"] == 4
     waited = [entry.waited for ranking in run.rankings.values() for entry in ranking.trace]
     assert waited == [0.0, WAITED, 0.0, WAITED]
-    assert max(sample.milliseconds["total"] for sample in run.latency) == pytest.approx(0)
+    assert max(sample.milliseconds["total"] for sample in run.latency) < WAITED / 1e6
 
 
 @pytest.mark.parametrize("every", [0, 4])
