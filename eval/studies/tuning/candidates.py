@@ -14,6 +14,7 @@ from assay.retrievers.legs.truncation import count_unread, find_window, list_enc
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
+from assay.retrievers.store.digest import digest
 
 # Makes the config of a point.
 Configure = Callable[[Point], PointTask]
@@ -75,6 +76,14 @@ def embeds(point: Point) -> bool:
     """Return True if a dense leg reads other texts than in the base config."""
     changed = any(key.startswith("documents.") or key == WINDOWS for key in point)
     return changed and point.get(MODE) != "keyword"
+
+
+def name_texts(point: Point) -> str:
+    """Return a name for the texts that a dense leg reads: equal for candidates that share them."""
+    changes = {
+        key: value for key, value in point.items() if key.startswith("documents.") or key == WINDOWS
+    }
+    return digest(changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from assay.eval.studies.tuning.candidates import (
     lay,
     list_stages,
     merge,
+    name_texts,
 )
 from assay.eval.studies.tuning.choice import (
     FEWEST,
@@ -240,6 +241,7 @@ class CandidateSearch:
         self._max_latency = max_latency
         self._resources = resources
         self._end = time.monotonic() + seconds
+        self._embedded: set[str] = set()  # names of the texts whose embeddings are in the cache
         self._longest = 0.0  # longest time of a candidate that embeds or reranks, in seconds
 
     def run(self, collection: Collection, queries: Sequence[Query], text: TextFacts) -> None:
@@ -283,7 +285,7 @@ class CandidateSearch:
                 self._add(Trial(stage, _name(layers), point, None, refusal), layers)
                 continue
             waiting.append((layers, task))
-            if embeds(point) or stage == RERANKING:
+            if self._embeds(point) or stage == RERANKING:
                 self._score(stage, waiting, queries)
                 waiting = []
                 self._longest = max(self._longest, time.monotonic() - begin)
@@ -302,18 +304,24 @@ class CandidateSearch:
 
     def _add(self, trial: Trial, layers: Layers) -> None:
         self.trials.append(trial)
+        if trial.mean is not None and embeds(trial.point):
+            self._embedded.add(name_texts(trial.point))
         if _leads(trial, self.best):
             self.best, self._leading = trial, layers
         if MODE not in trial.point and _leads(trial, self._best_together):
             self._best_together, self._together = trial, layers
+
+    def _embeds(self, point: Point) -> bool:
+        """Return True if a candidate needs embeddings that no earlier candidate has made."""
+        return embeds(point) and name_texts(point) not in self._embedded
 
     def _refuse(
         self, stage: str, task: PointTask, collection: Collection, queries: Sequence[Query]
     ) -> str:
         """Return the reason why a candidate is not tried; "" if it is."""
         left, reranks = self._end - time.monotonic(), stage == RERANKING
-        costs = embeds(task.point) or reranks
-        if (costs and left <= 0) or (embeds(task.point) and left < self._longest):
+        anew = self._embeds(task.point)
+        if ((anew or reranks) and left <= 0) or (anew and left < self._longest):
             return "not tried: the budget was used up"
         return self._refuse_slow(task.config, collection, queries) if reranks else ""
 
