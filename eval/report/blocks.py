@@ -1,8 +1,7 @@
-"""What a report is made of. Each face shows these blocks in its own way, and nothing beside them.
+"""The blocks of a report. Each output format shows these in its own way, and nothing else.
 
-A cell holds a plain value: a text, a number, an estimate with its interval, or None where there is
-nothing. How it is printed is said once, by its column; a column's `key` names it in DataFrames and
-MLflow.
+A cell holds a plain value: a text, a number, an estimate with its interval, or None if empty. Its
+column says how it is printed; a column's `key` names it in DataFrames and MLflow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,9 +56,9 @@ class Column:
     """A column of a table.
 
     `value` gives the cell of a row; by default it is the attribute `key`, which may be dotted.
-    `format` may be told by the row, where rows differ in unit. `brief` columns are shown on a
-    terminal without --full. `tone` colours a cell, and `link` is an address that it leads to, ""
-    for none, as seen from the page.
+    `format` may be a function of the row, for rows that differ in unit. `brief` columns are shown
+    on a terminal without --full. `tone` colours a cell, and `link` is an address that it leads to,
+    "" for none, relative to the page.
     """
 
     key: str
@@ -81,17 +80,17 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether its cells are figures, which stand to the right."""
+        """True if its cells are figures, which are aligned to the right."""
         return self.format != "text"
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The estimates of a column, or its figures as bars, drawn beside its table.
+    """The estimates of a column, or its figures as bars, drawn next to its table.
 
     Differences have 0 in the middle of their axis, shares lie from 0 to 1, of which no other figure
     is drawn, others from 0 to 1 or to the largest, bars from 0 to the largest.
-    `band` gives how far around 0 a difference of a row would not be shown.
+    `band` gives the distance from 0 within which the difference of a row would not be shown.
     """
 
     column: str
@@ -101,9 +100,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Rows drawn by the figures of two columns, less `across` and more `down` being better.
+    """A plot of the rows by two columns; low values of `across` and high ones of `down` are better.
 
-    Where `log`, the axis across is logarithmic; `front` says which rows are picked out.
+    With `log`, the axis across is logarithmic; `front` says which rows are highlighted.
     """
 
     title: str
@@ -117,7 +116,7 @@ class Scatter:
 class Table:
     """Rows of the same columns, of which the first names the row. `key` names it in Python.
 
-    `plot` is drawn beside the rows, `scatters` below them. With `shaded`, a cell with a figure is
+    `plot` is drawn next to the rows, `scatters` below them. With `shaded`, a cell with a figure is
     the darker the higher that is among all of them. A terminal shows `most` rows without --full.
     """
 
@@ -134,7 +133,7 @@ class Table:
 
     @property
     def notes(self) -> list[str]:
-        """What stands below it in a file: its note, and how many rows are left out there."""
+        """The lines below it in a file: its note, and how many rows it shows if not all."""
         left = f"The first {MOST_ROWS:,} of {len(self.rows):,} rows; the JSON has all."
         return [*filter(None, [self.note]), *([left] if len(self.rows) > MOST_ROWS else [])]
 
@@ -175,9 +174,9 @@ Block = Table | Facts | Prose | Listing
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, for people: `verdict` in sentences, what to check first, then the blocks.
+    """A report for people: `verdict` in sentences, `warnings` to check first, then the blocks.
 
-    `subject` says of what in a few words each, `description` is the user's own.
+    `subject` names what it is about, in a few words each; `description` is the user's own.
     """
 
     id: str
@@ -214,7 +213,7 @@ def find_number(value: Cell) -> float | None:
 
 
 def scale_bars(table: Table) -> dict[int, float]:
-    """Return how long the bar of each row is, as a share of the longest, by its number from 0.
+    """Return the length of the bar of each row, as a share of the longest, by row number from 0.
 
     It is empty where the table has no bars; a row without a figure has none.
     """

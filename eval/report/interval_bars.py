@@ -19,7 +19,7 @@ ROW, NAMES, WIDTH, FIGURES = 22, 190, 320, 70  # pixels
 
 @dataclass(frozen=True, slots=True)
 class IntervalBar:
-    """A name and its estimate; `shown` colours what is shown to differ, or has no test."""
+    """A name and its estimate; `shown` colours those that are shown to differ or have no test."""
 
     name: str
     estimate: OpenEstimate

@@ -1,4 +1,4 @@
-"""MLflow runs of this project's making, and the values and tables that are written into them."""
+"""MLflow runs made by this project, and the values and tables that are written into them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What is around a chunk: its place in the document, and what points from it and at it."""
+"""The neighborhood of a chunk: its place in the document, and the links from and to it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """One chunk points at another: `chunk_id` is the other one, in a section of a document.
+    """A link from or to another chunk: `chunk_id` is the other one, in a section of a document.
 
     `kind` is reference, link, wikilink, transclusion or related.
     """
@@ -20,7 +20,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class WrittenReference:
-    """A cross-reference as `text` has it, with the ids it means; `external` is in another law."""
+    """A cross-reference as in `text`, with the ids it means; `external` is in another law."""
 
     text: str
     targets: tuple[str, ...]
@@ -29,7 +29,7 @@ class WrittenReference:
 
 @dataclass(frozen=True, slots=True)
 class ChunkNeighborhood:
-    """Where a chunk stands, and what points from it and at it.
+    """The place of a chunk in its document, and the links from and to it.
 
     It is number `order`, from 1, of the `total` chunks of its document. `parents` are the ids of
     the sections above its own, outermost first, `level` that of the heading it stands under, 0

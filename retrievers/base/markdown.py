@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-# What CommonMark ends a line at, and nothing else.
+# The line ends of CommonMark, and no others.
 LINE_END = re.compile(r"\r\n|\n|\r")
 TEXT_SUFFIX = ".txt"
-SIGNS = " ¶\u200b"  # what generators of pages put behind a heading
+SIGNS = " ¶\u200b"  # what page generators put after a heading
 WIKILINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")
 
 
@@ -49,7 +49,7 @@ class Heading:
 
 
 def is_plain(path: str) -> bool:
-    """Say whether the document at `path` is plain text, in which `#` opens no heading."""
+    """Return True if the document at `path` is plain text, in which `#` opens no heading."""
     return path.lower().endswith(TEXT_SUFFIX)
 
 

@@ -52,10 +52,10 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContextPlan:
-    """What is known already, by key, and what must be asked; `keys` by chunk in order.
+    """The answers known already, by key, and the requests to make; `keys` by chunk in order.
 
-    `windowed` documents are longer than the window of `window` tokens; `alone` counts the chunks
-    that are all there is of their document.
+    `windowed` documents are longer than the window of `window` tokens; `alone` is the number of
+    chunks that are the whole of their document.
     """
 
     keys: Mapping[str, str]

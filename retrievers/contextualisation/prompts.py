@@ -1,4 +1,4 @@
-"""What a language model is asked about a chunk: Anthropic's contextual retrieval.
+"""The prompt that asks a language model about a chunk: Anthropic's contextual retrieval.
 
 The prompt is that of https://www.anthropic.com/news/contextual-retrieval, word for word. A
 document that exceeds the model's window is shown in part: its opening, which says what it is,
@@ -36,7 +36,7 @@ OPENING_SHARE = 0.125  # of what is shown of a document
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is shown of a document: its characters up to `opening`, then `start` to `end`."""
+    """The shown part of a document: its characters up to `opening`, then `start` to `end`."""
 
     opening: int
     start: int

@@ -1,4 +1,4 @@
-"""What a pipeline searches: chunks, and the documents they were cut from."""
+"""The corpus of a pipeline: chunks, and the documents they were cut from."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -79,12 +79,12 @@ class Corpus:
 
     @cached_property
     def frontmatter(self) -> Mapping[str, Frontmatter]:
-        """What each document says of itself, by document id."""
+        """The frontmatter of each document, by document id."""
         return {id_: read_frontmatter(document.text) for id_, document in self.documents.items()}
 
     @cached_property
     def structures(self) -> Mapping[str, Structure]:
-        """What each document is made of, by document id."""
+        """The structure of each document, by document id."""
         return {id_: parse_document(document) for id_, document in self.documents.items()}
 
     def encode(self, encoder: CachingEncoder) -> EncodedTexts:

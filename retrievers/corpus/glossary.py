@@ -1,4 +1,4 @@
-"""What the documents of a corpus say their terms mean, by term."""
+"""The definitions of terms in the documents of a corpus, by term."""
 
 import copy
 import json

@@ -41,7 +41,7 @@ class ChunkedDocuments:
 
     @property
     def cached(self) -> bool:
-        """Whether there is something cut, and all of it was known."""
+        """True if there are chunks, and all came from the cache."""
         return bool(self.chunks) and not self.seconds
 
 
@@ -115,7 +115,7 @@ class ChunkCache:
 
 
 class ChunkTally:
-    """What there is to say of chunks that were cut, as they come."""
+    """Running counts of the chunks that were cut."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
@@ -135,7 +135,7 @@ class ChunkTally:
         self._sizes.update(tokens)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what `Prepared` calls so."""
+        """Return the facts on the chunks, as `Prepared.metadata`."""
         if not self._cut:
             return {}
         return {

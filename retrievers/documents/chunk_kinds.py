@@ -1,4 +1,4 @@
-"""What a chunk holds: content, definition, requirement, reference or header."""
+"""Kinds of chunks: content, definition, requirement, reference or header."""
 
 import re
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""What a document is about, in its own words."""
+"""The summary of a document, in its own words."""
 
 from bisect import bisect_right
 

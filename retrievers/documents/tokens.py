@@ -24,9 +24,9 @@ class WhitespaceTokenizer:
 class TokenMap:
     """Where the tokens of a text begin.
 
-    With `WhitespaceTokenizer`, a span that begins and ends beside a blank has as many tokens as
-    begin within it. Elsewhere the text is read again, because a cut within a word
-    changes its tokens.
+    With `WhitespaceTokenizer`, a span that begins and ends next to whitespace has as many tokens as
+    begin within it. Otherwise the text of the span is tokenized by itself, because a cut within a
+    word changes its tokens.
     """
 
     def __init__(self, text: str, tokenize: Tokenize) -> None:

@@ -37,7 +37,7 @@ class FrameworkHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """How a framework's retrievers are known and asked.
+    """The way to recognize and to ask the retrievers of a framework.
 
     `base` is the path of their class, of the distribution `package`. `method` is what `ask` calls;
     it returns the hits, best first.
@@ -142,10 +142,10 @@ class FrameworkSettings(Settings):
 
     @property
     def makes(self) -> bool:
-        """Whether the object is a function that makes a retriever of `documents`.
+        """True if the object is a function that makes a retriever of `documents`.
 
-        It is told by its only parameter: a config must not have just any function called. Raises
-        AssayError.
+        It is recognized by its only parameter: a config must not get just any function called.
+        Raises AssayError.
         """
         found = self.load()
         return inspect.isfunction(found) and [*inspect.signature(found).parameters] == ["documents"]
@@ -171,7 +171,7 @@ class FrameworkRetriever(Retriever):
         self._retriever = None if self._make else self._check(found)
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
-        """Let a function make the retriever of `documents`; what is one already is told nothing."""
+        """Let a function make the retriever of `documents`; an object gets none."""
         if self._make:
             try:
                 made = self._make(list(documents))
@@ -231,7 +231,7 @@ class FrameworkRetriever(Retriever):
 def adapt(given: Any) -> FrameworkRetriever | None:
     """Return a retriever that asks an object of a framework; None where it is of none of them.
 
-    It is told by its method: LangChain's `invoke`, LlamaIndex's `retrieve`, or `run` with a
+    It is recognized by its method: LangChain's `invoke`, LlamaIndex's `retrieve`, or `run` with a
     parameter `query`, which Haystack's components for queries have. It knows its documents by
     itself, and nobody else knows them, so that its runs are made again each time.
     """

@@ -73,7 +73,7 @@ class Fusion(Settings, ABC):
 
     @property
     def by_scores(self) -> bool:
-        """Whether it counts on what a leg's scores mean, beyond their order and distances."""
+        """True if it relies on the meaning of a leg's scores, beyond their order and distances."""
         return False
 
     @abstractmethod

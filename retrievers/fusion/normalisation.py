@@ -61,8 +61,8 @@ def normalise_l2(scores: Sequence[float]) -> list[float]:
 def measure_confidence(scores: Sequence[float]) -> float:
     """Return how far the first of `scores`, best first, stands out: never below 0.
 
-    It is the first less the mean of the first 20, over the population deviation of all. Of equal
-    scores, and of a single one, it is 1: nothing is known of what would have followed.
+    It is the first less the mean of the first 20, divided by the population standard deviation of
+    all. It is 1 for equal scores and for a single one: nothing is known of those that would follow.
     """
     head = scores[:HEAD]
     _, deviation = measure_spread(scores)

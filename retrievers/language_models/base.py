@@ -1,4 +1,4 @@
-"""What a language model is to the rest: a document and a question about it in, an answer out."""
+"""The interface of a language model: a document and a question about it in, an answer out."""
 
 import os
 import time
@@ -31,7 +31,7 @@ USUAL_WINDOW = 100_000  # where nothing is known of a model
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What one call sends: first `document`, then `question`, with a line break between.
+    """The prompt of one call: first `document`, then `question`, with a line break between.
 
     `shared` says that calls with the same document follow, so that a provider should cache it.
     `example` is an answer of the usual form and length, which stands for it in an estimate. `key`
@@ -57,7 +57,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered, why it stopped, and what it counted.
+    """The answer of a model, why it stopped, and the tokens it counted.
 
     `ending` is `length` when the answer was cut off, `refusal` when there is none; `note` then
     says why, in the provider's words.
@@ -104,7 +104,7 @@ class LanguageModel(ABC):
     """A model behind an API, opened when it is first asked. `answer` is safe to call from threads.
 
     `name` is for people. `url` is the address of another service than the provider's own, if it is
-    asked. `window` is how many tokens of prompt it is sent at most, unless told otherwise.
+    asked. `window` is the most tokens of prompt that it is sent, unless a caller sets another.
     `most_output` bounds the tokens of an answer, thinking included. `prices` are None where they
     are not known. `cached_from` is the length in tokens from which a shared document is cached.
 

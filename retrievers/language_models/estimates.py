@@ -1,4 +1,4 @@
-"""What calls to a language model should cost, found out without making any."""
+"""Estimates of the cost of calls to a language model, without making any."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -21,7 +21,7 @@ class Estimate:
 
     @property
     def usd(self) -> float | None:
-        """What the calls should cost, in US dollars; None without prices."""
+        """The estimated cost of the calls, in US dollars; None without prices."""
         return self._usd if self.prices else None
 
     @property
@@ -31,7 +31,7 @@ class Estimate:
 
     @property
     def charged(self) -> bool | None:
-        """Whether the calls cost anything; None where no prices are known."""
+        """True if the calls cost anything; None if no prices are known."""
         return self.prices.charged if self.prices else None
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a chunker is, and how the spans it chooses become chunks."""
+"""The base class of chunkers, and the making of chunks from the spans they choose."""
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -59,7 +59,7 @@ class Chunker(Settings, ABC):
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether code, tables, quotes and admonitions within the limit are never cut."""
+        """True if code, tables, quotes and admonitions within the limit are never cut."""
         return True
 
     @abstractmethod

@@ -61,7 +61,7 @@ class CombineSplitChunker(Chunker):
 
     @property
     def overlap(self) -> int:
-        """Of what is split."""
+        """The overlap, in tokens, of the pieces of a split section."""
         return self.overlap_tokens
 
     def scope(self, structure: Structure, offset: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""How sections become groups of a target size."""
+"""The grouping of sections into groups of a target size."""
 
 import re
 from collections import Counter
@@ -42,7 +42,7 @@ class Group:
 
     @property
     def long(self) -> bool:
-        """Whether a unit is to be cut to the target."""
+        """True if a unit is to be cut to the target."""
         return any(unit.long for unit in self.units)
 
     @property

@@ -34,12 +34,12 @@ class ParentChildChunker(Chunker):
 
     @property
     def limit(self) -> int | None:
-        """Of children."""
+        """The most tokens of a child."""
         return self.max_tokens
 
     @property
     def overlap(self) -> int:
-        """Of children."""
+        """The overlap of children, in tokens."""
         return self.overlap_tokens
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:

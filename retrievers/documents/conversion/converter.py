@@ -283,8 +283,8 @@ FEW = 100  # letters and digits of a page, up to which it need not be found
 def find_pages(text: str, lines: Iterable[Line]) -> list[int]:
     """Return the offset in `text` at which each page begins, a blank one where the next does.
 
-    Of a page and the next, what both have, as a running title, may count for either. Nothing is
-    returned where half of a page with more than a few words is not found.
+    Text that is on both a page and the next, as a running title, may count for either. The list is
+    empty if half of a page with more than a few words is not found.
     """
     pages: dict[int, list[str]] = defaultdict(list)
     for line in lines:

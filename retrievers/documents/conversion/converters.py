@@ -1,4 +1,4 @@
-"""What turns files into Markdown: markitdown, or a command of the user's own."""
+"""Converters of files into Markdown: markitdown, or a command of the user's own."""
 
 import contextlib
 import re

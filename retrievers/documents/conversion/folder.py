@@ -35,7 +35,7 @@ class FolderDocument:
 
     @property
     def untouched(self) -> bool:
-        """Whether the text is what the file itself holds, in UTF-8."""
+        """True if the text is that of the file itself, in UTF-8."""
         return self.converted.encoding == "utf-8"
 
 
@@ -55,14 +55,14 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What a folder holds, in order of paths."""
+    """The contents of a folder, in order of paths."""
 
     documents: tuple[FolderDocument, ...]
     skipped: tuple[SkippedFile, ...]
 
     @property
     def untouched(self) -> bool:
-        """Whether its text files are all there is to read, and each is sound and in UTF-8."""
+        """True if it has only text files to read, and each is sound and in UTF-8."""
         broken = (item for item in self.skipped if item.kind == "broken" and _is_text(item.path))
         return all(item.untouched for item in self.documents) and not any(broken)
 

@@ -1,4 +1,4 @@
-"""What stands around the text of a web page: navigation, banners, what nobody sees."""
+"""The parts of a web page around its text: navigation, banners, hidden elements."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def _is_sign(link: Any) -> bool:
 
 
 def _is_beside(link: Any) -> bool:
-    """Say whether a link stands beside a heading's own text, or shows no word where none is."""
+    """Return True if a link accompanies a heading's own text; outside one, if it has no word."""
     heading = link.find_parent(HEADINGS)
     if heading is None:
         return not _has_word(link.get_text())

@@ -1,4 +1,4 @@
-"""The places that a mention names, and what they have in common with those named beside them."""
+"""The places that a mention names, and what they share with places named next to them."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How documents point at each other: related documents, wikilinks, links, cross-references."""
+"""References between documents: related documents, wikilinks, links, cross-references."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,9 +33,9 @@ class DocumentLink:
 
 
 class DocumentNames:
-    """What the documents of a collection are called: by path, by title, by alias.
+    """The names of the documents of a collection: paths, titles and aliases.
 
-    Case does not matter. What several documents are called names none of them.
+    Case does not matter. A name of several documents names none of them.
     """
 
     def __init__(self, ids: Iterable[str], titles: Iterable[tuple[str, str]]) -> None:

@@ -91,14 +91,15 @@ _ENDS = re.compile(_CLOSED, re.I)
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a query names: `name` is `sec`, or chapter and the like; `labels` lead below it.
+    """A place that a query names.
 
-    `text` is as typed, `rest` the head of what follows; `opens` says that nothing stands before it.
-    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
-    203(a)(1) may mean 203(a), where that is here.
-    `plural` says that several may be meant, and `between` that it is not one of the ends of a
-    range, so that it need not be there. `paragraph` is named beside its division, in Article 6,
-    paragraph 1; `inside` says of it that it means nothing elsewhere.
+    `name` is `sec`, or chapter and the like; `labels` lead below it.
+    `text` is as typed, `rest` the beginning of what follows; `opens` is true if nothing precedes.
+    `whole` is true if nothing above it can be meant instead: 401(k) and 5a may be many things;
+    203(a)(1) may mean 203(a), if the documents have that.
+    `plural` is true if several may be meant, and `between` if it is within a range but not one of
+    its ends, so that it need not exist. `paragraph` is a paragraph named with its division, as in
+    Article 6, paragraph 1; `inside` is true of a paragraph that means nothing elsewhere.
     """
 
     form: Form

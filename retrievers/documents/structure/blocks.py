@@ -1,4 +1,4 @@
-"""What the structure of a document is made of: sections, blocks, links."""
+"""The parts of the structure of a document: sections, blocks, links."""
 
 from dataclasses import dataclass
 from typing import Literal

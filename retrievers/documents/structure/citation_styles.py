@@ -1,6 +1,6 @@
-"""What bodies of law call their numbered places, as `jurisdictions.yaml` has it.
+"""The names that bodies of law give their numbered places, from `jurisdictions.yaml`.
 
-Tests read every example of that file, so that nothing of it is checked here.
+Tests read every example of that file, so that it is not checked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ class Form:
 
 @dataclass(frozen=True)
 class Forms:
-    """What all jurisdictions have together, in the order of the file.
+    """The forms of all jurisdictions together, in the order of the file.
 
-    `codes` are bodies of law, `suffixes` what numbers something that was put in later.
+    `codes` are bodies of law, `suffixes` the endings of numbers of places inserted later.
     """
 
     forms: list[Form] = field(default_factory=list)

@@ -88,8 +88,8 @@ def _marks(text: str, begin: int, end: int, verbatim: Sequence[tuple[int, int]])
 def _nest(marks: Iterator[_Mark]) -> Iterator[tuple[_Mark, ...]]:
     """Yield the path of every mark.
 
-    A mark stands beside the last one of its style and indentation; one that is indented deeper,
-    or begins a count of another style, stands below the mark before it.
+    A mark is a sibling of the last one of its style and indentation; one that is indented deeper,
+    or begins a count of another style, is a child of the mark before it.
     """
     path: list[_Mark] = []
     for mark in marks:

@@ -58,7 +58,7 @@ _BLOCKS: dict[str, BlockKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What a document is made of, each part in order. Sections cover all but the frontmatter."""
+    """The parts of a document, each kind in order. Sections cover all but the frontmatter."""
 
     text: str
     frontmatter: Frontmatter
