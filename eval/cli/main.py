@@ -250,7 +250,7 @@ def _allow(error: BaseException) -> bool:
 
 
 def _tell(error: BaseException) -> tuple[str, int]:
-    """Return what is said of an error, and the exit code: of files it is the user's to fix."""
+    """Return the message of an error, and the exit code: errors of files are the user's to fix."""
     from assay.retrievers.base import AssayError, explain_os_error
 
     if isinstance(error, AssayError):

@@ -49,7 +49,7 @@ def name_in_engine(config: str, engine: str | None) -> str:
 def add_engines(references: Sequence[str], engines: Sequence[str]) -> list[str]:
     """Return the references, with each config that names no engine replaced by one per engine.
 
-    Raises AssayError where there is no such config.
+    Raises AssayError if there is no such config.
     """
     free = {text for text in references if is_config(text) and split_engine(text)[1] is None}
     if engines and not free:

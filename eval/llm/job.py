@@ -33,7 +33,7 @@ GOES_ON = "what was answered is kept: the same command goes on from there"
 def read_answer(ask: Ask, prompt: Prompt) -> tuple[str, str]:
     """Return the answer to `prompt`, and its fault in one phrase, "" for none.
 
-    Raises AssayError where no further call can succeed.
+    Raises AssayError if no further call can succeed.
     """
     try:
         answer = ask(prompt)

@@ -196,7 +196,7 @@ class Report:
 
 
 def find_drawn(table: Table, row: Any) -> OpenEstimate | None:
-    """Return the estimate of a row that its table's plot draws; None where it draws none."""
+    """Return the estimate of a row that its table's plot draws; None if it draws none."""
     value = table.find_column(table.plot.column).read(row) if table.plot else None
     if not isinstance(value, OpenEstimate):
         return None
@@ -206,7 +206,7 @@ def find_drawn(table: Table, row: Any) -> OpenEstimate | None:
 
 
 def find_number(value: Cell) -> float | None:
-    """Return the number of a cell, of an estimate its value; None where it holds none."""
+    """Return the number of a cell, of an estimate its value; None if it holds none."""
     if isinstance(value, OpenEstimate):
         return value.value
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
@@ -226,7 +226,7 @@ def scale_bars(table: Table) -> dict[int, float]:
 
 
 def print_cell(value: Cell, format_: Format) -> tuple[str, str]:
-    """Return a cell as people read it, and its interval in words; "" where it has none."""
+    """Return a cell as people read it, and its interval in words; "" if it has none."""
     if value is None or value == "":
         return (NOTHING if format_ != "text" else ""), ""
     if isinstance(value, bool):

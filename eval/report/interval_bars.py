@@ -59,7 +59,7 @@ def plot_bars(
 ) -> "Axes":
     """Draw the bars by matplotlib into `ax`, or into a new figure, and return the axes.
 
-    Raises AssayError where matplotlib is missing.
+    Raises AssayError if matplotlib is missing.
     """
     try:
         import matplotlib.pyplot as plt

@@ -102,7 +102,7 @@ def _has_intervals(table: Table) -> bool:
 
 
 def _draw(table: Table) -> str:
-    """Return the bars of a table as HTML; "" where there are none."""
+    """Return the bars of a table as HTML; "" if there are none."""
     if not table.plot or not table.rows or not _has_intervals(table):
         return ""
     return draw_bars(_list_bars(table), table.plot.kind == "difference")

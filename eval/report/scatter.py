@@ -47,7 +47,7 @@ class ScatterView:
 
 
 def draw_scatter(table: Table, scatter: Scatter) -> ScatterView | None:
-    """Return the plot of a table; None where no row has both figures."""
+    """Return the plot of a table; None if no row has both figures."""
     across, down = table.find_column(scatter.across), table.find_column(scatter.down)
     placed = {
         i: (_estimate(across.read(row)), _estimate(down.read(row)))

@@ -172,7 +172,7 @@ def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
 
 
 def _search(client: "MlflowClient", uri: str, tag: str, wanted: str) -> Iterator[LoggedRun]:
-    """Yield what the store at `uri` holds whole of what is `wanted`, by the id in its `tag`."""
+    """Yield the complete runs in the store at `uri` that are `wanted`, with the id in `tag`."""
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
     for run in search(client, wanted):

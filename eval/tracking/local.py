@@ -120,7 +120,7 @@ def _remove(path: Path) -> None:
 def _is_whole(path: Path) -> bool:
     """Return True if MLflow finished its tables, or if only MLflow can decide that.
 
-    Raises ValueError where they are not those of this MLflow and hold more than it writes itself.
+    Raises ValueError if they are not those of this MLflow and hold more than it writes itself.
     """
     import mlflow
     from alembic.script import ScriptDirectory

@@ -235,7 +235,7 @@ class MetadataFilter(Protocol):
     """
 
     def matches(self, metadata: Mapping[str, Any], /) -> bool:
-        """Say whether a document of this metadata may be found."""
+        """Return True if a document of this metadata may be found."""
         ...
 
     def as_json(self) -> Mapping[str, Any]:
@@ -335,7 +335,7 @@ class Retriever(ABC):
         return {}
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return what identifies this retriever beyond its settings, as JSON; known after `index`.
+        """Return the identity of this retriever beyond its settings, as JSON; known after `index`.
 
         Digests of models, versions of engines and services, choices resolved from the documents.
         """

@@ -63,11 +63,11 @@ class AdaptedRetriever(Retriever):
         return other
 
     def list_chunks(self) -> Sequence[Chunk]:
-        """Return what it has indexed."""
+        """Return its indexed chunks."""
         return self.adapted.list_chunks()
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
-        """Ask its legs."""
+        """Return the chunks that its legs find."""
         return self.adapted.probe(query, depth)
 
     def metadata(self) -> Mapping[str, Any]:

@@ -32,13 +32,13 @@ def find_version() -> str:
 def read_version(package: str) -> str:
     """Return the version of an installed package, whose metadata take milliseconds to parse.
 
-    Raises PackageNotFoundError where there is none.
+    Raises PackageNotFoundError if there is none.
     """
     return metadata.version(package)
 
 
 def hint_extra(extra: str) -> str:
-    """Say that an extra is needed, with the command that adds it to this Assay.
+    """Return the message that an extra is needed, with the command that adds it.
 
     Every hint at an extra is written here.
     """

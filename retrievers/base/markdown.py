@@ -103,7 +103,7 @@ def line_starts(text: str, begin: int) -> list[int]:
 
 
 def plain_text(inline: "Token") -> str:
-    """Return what an inline token reads as, without its markup, and without links to itself that
+    """Return the text of an inline token, without its markup, and without links to itself that
     show but a sign, such as ¶.
     """
     parts: list[str] = []

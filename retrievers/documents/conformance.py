@@ -1,4 +1,4 @@
-r"""The rules every chunker keeps, as checks that any implementation can be put to."""
+r"""The rules that every chunker keeps, as checks for any implementation."""
 
 import re
 from collections import Counter

@@ -10,7 +10,7 @@ from assay.retrievers.services.prices import Prices, Usage
 
 @dataclass
 class Estimate:
-    """A sum of calls to `model`, at the usual number of bytes a token."""
+    """A sum of calls to `model`, at the usual number of bytes per token."""
 
     model: LanguageModel
     prices: Prices | None
@@ -26,7 +26,7 @@ class Estimate:
 
     @property
     def worst_usd(self) -> float | None:
-        """The most that they can cost, by the bytes sent; None without prices."""
+        """The highest possible cost, by the bytes sent; None without prices."""
         return self._worst_usd if self.prices else None
 
     @property
@@ -61,10 +61,10 @@ class Estimate:
 
 @dataclass
 class DryRun(Estimate):
-    """Answers as a client does, and asks nothing: with the kept answers, else with examples.
+    """A client that asks nothing, and answers with kept answers, else with examples.
 
-    `known` counts the answers that are kept, `to_ask` the calls to make. Unless `cached`, a
-    provider's cache of prompts is left out of account: it makes the cost lower.
+    `known` is the number of kept answers, `to_ask` that of calls to make. Unless `cached`, a
+    provider's cache of prompts, which lowers the cost, is ignored.
     """
 
     answers: AnswerCache

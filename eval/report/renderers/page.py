@@ -143,7 +143,7 @@ def _list_cells(
 
 
 def _find_ends(table: Table) -> tuple[float, float] | None:
-    """Return the least and the greatest figure of a table; None where it has none."""
+    """Return the least and the greatest figure of a table; None if it has none."""
     cells = [column.read(row) for row in table.rows for column in table.columns if column.numeric]
     found = [number for cell in cells if (number := find_number(cell)) is not None]
     return (min(found), max(found)) if found else None

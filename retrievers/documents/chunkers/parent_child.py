@@ -1,4 +1,4 @@
-"""Two levels: small chunks are searched, and know the larger passage they were cut from."""
+"""Two levels: small chunks are searched, and have the span of the larger passage around them."""
 
 from collections.abc import Iterator
 from typing import Literal

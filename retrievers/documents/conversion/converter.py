@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pdfminer.layout import LTChar
 
 
-REVISION = 1  # raise it when a file comes to be converted otherwise
+REVISION = 1  # raise it when files are converted differently
 LARGER = 1.12  # times the body's size, from which a line is a heading
 LONGEST = 160  # characters of a heading
 DEEPEST = 6
@@ -42,8 +42,8 @@ SPACES = re.compile(r"\s+")
 class Line:
     """A line of a page: its text without spaces, size in points, whether all of it is bold.
 
-    `block` is the number of the block it stands in, `alone` whether it is the only line there,
-    `page` the number of its page, from 1.
+    `block` is the number of its block, `alone` is true if it is the only line of that, `page` is
+    the number of its page, from 1.
     """
 
     text: str
@@ -133,7 +133,7 @@ def read_lines(data: bytes) -> Iterator[Line]:
 
 
 def _size(letters: Iterable["LTChar"]) -> float:
-    """Return the size of most letters, to half a point: what is set alike differs by less."""
+    """Return the size of most letters, to half a point: letters of one style differ by less."""
     return Counter(round(item.size * 2) / 2 for item in letters).most_common(1)[0][0]
 
 
@@ -225,7 +225,7 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     from assay.retrievers.documents.conversion import tables
 
     class Markdownify(_markdownify._CustomMarkdownify):
-        """markitdown's writer of Markdown, for pages and what is made into pages first."""
+        """markitdown's writer of Markdown, for pages and for formats that become pages first."""
 
         def convert_soup(self, soup: Any) -> str:
             tables.prepare_tables(soup)
@@ -240,7 +240,7 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
 
 
 def tidy(text: str) -> str:
-    """Return `text` as markitdown leaves it, and without page breaks and what UTF-8 lacks."""
+    """Return `text` as markitdown leaves it, without page breaks and characters not in UTF-8."""
     text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\f", "")
     return BLANK_LINES.sub("\n\n", LINE_TAILS.sub("", text)).strip()
 
@@ -254,7 +254,7 @@ def _explain(error: BaseException) -> str:
 
 
 def _limit_memory() -> None:
-    """Let allocation fail beyond the limit, where the system can; elsewhere time is the limit."""
+    """Make allocation fail beyond the limit, if the system can; else time is the limit."""
     if sys.platform == "linux":
         import resource
 
@@ -263,7 +263,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: int) -> None:
-    """End this process by TOO_LONG after so many CPU seconds from now, where the system can."""
+    """End this process by TOO_LONG after this many more CPU seconds, if the system can."""
     if sys.platform in ("linux", "darwin"):
         import resource
 
@@ -303,7 +303,7 @@ def find_pages(text: str, lines: Iterable[Line]) -> list[int]:
 
 
 def _find_end(letters: str, lines: Sequence[str], begin: int, stop: int) -> int:
-    """Return where the last of the `lines` ends that stand in this part of `letters` once."""
+    """Return the end of the last of the `lines` that occur once in this part of `letters`."""
     end = begin
     for line in lines:
         if len(line) >= TELLING and (at := letters.find(line, begin, stop)) >= 0:

@@ -17,8 +17,8 @@ class Form:
     """A word before a number: of a `section`, or of a `division`, which holds sections.
 
     `short` are its abbreviations. `examples` name one place, whose id is given; `others` name none.
-    A `common` word says other things too: it opens no line of plain text, and texts refer by it
-    only to what their own document has.
+    A `common` word has other meanings too: it opens no line of plain text, and texts refer by it
+    only to places in their own document.
     """
 
     word: str
@@ -46,7 +46,7 @@ class Forms:
 
 
 def read_forms() -> Forms:
-    """Return what the jurisdictions in the file have together."""
+    """Return the forms of all jurisdictions in the file."""
     found = Forms()
     for jurisdiction in parse_yaml(FILE.read_text("utf-8"), str(FILE)).values():
         found.forms.extend(Form(**form) for form in jurisdiction.get("forms", ()))
