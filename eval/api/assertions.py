@@ -91,7 +91,7 @@ class CheckedRun:
         The settings are those of `configs/gate.yaml` in the working folder, or the defaults.
 
         Args:
-            strict: Fail too where the gate warns or cannot tell.
+            strict: Fail too if the gate warns or cannot tell.
 
         Returns:
             This object.

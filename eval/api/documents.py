@@ -39,10 +39,10 @@ def search(
 
     Returns:
         The hits with their spans and scores, and what every step did, as DataFrames. Times of a
-        first search hold what is loaded for it.
+        first search include loading.
 
     Raises:
-        AssayError: What is given is wrong, or somebody's function failed.
+        AssayError: An argument is wrong, or a given function failed.
 
     Examples:
         >>> from assay import search

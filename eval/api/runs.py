@@ -56,7 +56,7 @@ def run(
         The stored run with its figures as DataFrames.
 
     Raises:
-        AssayError: What is given is wrong, or a given function failed; it names the query. A
+        AssayError: An argument is wrong, or a given function failed; it names the query. A
             TypeError if nothing of that kind can be run.
 
     Examples:

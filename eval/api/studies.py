@@ -74,7 +74,7 @@ def targets(
     """Measure success criteria, each with its 95 % interval and verdict, as `assay targets` does.
 
     Args:
-        ids: Those to measure, by their ids in the file; all where none is given.
+        ids: Those to measure, by their ids in the file; by default all.
         file: The targets.
         rerun: Measure again what equal calls measured before.
 

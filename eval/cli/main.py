@@ -233,7 +233,7 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 
 def _allow(error: BaseException) -> bool:
-    """Ask on a terminal whether a file may do what it asks for; say whether to begin again."""
+    """Ask on a terminal whether to allow a file's requests; return True to start again."""
     from assay.retrievers.settings.trust import SWITCH, TrustError
 
     if not (isinstance(error, TrustError) and sys.stdin.isatty() and sys.stderr.isatty()):

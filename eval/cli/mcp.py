@@ -217,7 +217,7 @@ def _check(key: str, value: object) -> None:
         raise AssayError(f"{key}: must be a string, a number, true or false, or a list of them")
     _, sign, _ = value.partition("=")
     if key in ("overrides", "runs", "over") and sign:
-        # Of a list of values to try, each counts.
+        # Each of a list of values to try is checked.
         found = parse_space([value]).grids if key == "over" else [dict([read_override(value)])]
         if asked := [what for settings in found for what in list_asked(settings)]:
             raise AssayError(f"{key}: {'; '.join(asked)}; this is not allowed from here")
@@ -248,7 +248,7 @@ def _is_below(place: Path) -> bool:
 
 
 async def _run(words: Sequence[str], context: "ServerRequestContext[Any]") -> tuple[int, str]:
-    """Run a command line; return its exit code and what it printed.
+    """Run a command line; return its exit code and its output.
 
     Each line on standard error is reported as progress, and is part of the result of a failed call.
     """

@@ -102,7 +102,7 @@ def show(run: str, as_json: bool) -> None:
     from assay.eval.runs.stored import load
 
     folder = find_stored(reports_folder(), run)
-    manifest = load(folder).manifest  # says what is wrong with a run that cannot be read
+    manifest = load(folder).manifest  # raises the error of a run that cannot be read
     row = read_run(folder)
     assert row is not None
     command = " ".join(map(str, manifest.environment.get("command", ())))

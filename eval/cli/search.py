@@ -1,4 +1,4 @@
-"""`assay search`: one query, what is found, and what every step did."""
+"""`assay search`: one query, its hits, and the trace of every step."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any

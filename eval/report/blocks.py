@@ -47,7 +47,7 @@ _PRINTERS: Mapping[str, Callable[[Any], str]] = {
 }
 # Between the ends of an interval: with signs a dash would be read as one.
 _BETWEEN = {"difference": " … ", "precise difference": " … ", "ms change": " … ", "relative": " … "}
-# Behind a value, where no heading tells its unit; its interval is in the same.
+# After a value, if no heading names its unit; its interval has the same unit.
 _UNITS = {"share": "\u00a0%", "relative": "\u00a0%", "milliseconds": " ms", "seconds": " s"}
 
 
@@ -88,8 +88,9 @@ class Column:
 class Plot:
     """The estimates of a column, or its figures as bars, drawn next to its table.
 
-    Differences have 0 in the middle of their axis, shares lie from 0 to 1, of which no other figure
-    is drawn, others from 0 to 1 or to the largest, bars from 0 to the largest.
+    The axis of differences has 0 in its middle. That of shares is from 0 to 1, and no other figure
+    is drawn of them; that of others is from 0 to 1 or to the largest, that of bars from 0 to the
+    largest.
     `band` gives the distance from 0 within which the difference of a row would not be shown.
     """
 
@@ -114,7 +115,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of the same columns, of which the first names the row. `key` names it in Python.
+    """Rows of the same columns; the first column names the row. `key` names it in Python.
 
     `plot` is drawn next to the rows, `scatters` below them. With `shaded`, a cell with a figure is
     the darker the higher that is among all of them. A terminal shows `most` rows without --full.
@@ -215,7 +216,7 @@ def find_number(value: Cell) -> float | None:
 def scale_bars(table: Table) -> dict[int, float]:
     """Return the length of the bar of each row, as a share of the longest, by row number from 0.
 
-    It is empty where the table has no bars; a row without a figure has none.
+    It is empty if the table has no bars; a row without a figure has none.
     """
     if not table.plot or table.plot.kind != "bar":
         return {}

@@ -9,9 +9,9 @@ from assay.eval.report.renderers import page as block_page
 from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
 
-# The suffixes of what is written beside a result.
+# The suffixes of the files of a result.
 BESIDE = (".json", ".html", ".md")
-SUMMARY = "summary.json"  # what lists of reports show of one
+SUMMARY = "summary.json"  # the facts of a report in lists of reports
 
 
 class Finding(Protocol):

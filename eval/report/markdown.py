@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
-MENTION = re.compile("(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])")  # by it GitHub calls somebody
+MENTION = re.compile("(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])")  # by it GitHub mentions a user
 CELL, LONG = 100, 2000  # characters of a query, and of a sentence
 TICKED = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"`{3,}")

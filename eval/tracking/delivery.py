@@ -58,8 +58,8 @@ class LoggedRun:
 def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
     """Log to MLflow and return what `log` returns; warn and go on if it is down or missing.
 
-    `kept` says what is not lost by it. A store that is a file stays broken, unlike a server that is
-    down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
+    `kept` names the results that are not lost. A store that is a file stays broken, unlike a server
+    that is down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
     """
     try:
         return log()
@@ -241,7 +241,7 @@ def send(
 
 
 def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> LoggedRun:
-    """Write a note into `folder` on where the store at `uri` has its run."""
+    """Write a note into `folder` on the place of its run in the store at `uri`."""
     entry = {
         "tracking_uri": redact(uri),
         "experiment": EXPERIMENT,

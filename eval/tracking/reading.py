@@ -96,7 +96,7 @@ class TrackedRun:
     def figures(self) -> Mapping[str, tuple[float | None, float | None]]:
         """The ends of the interval of each figure, by its table, row and column.
 
-        Fetched when first asked for; empty where none were sent.
+        Fetched when first asked for; empty if none were sent.
         """
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             if FIGURES not in {item.path for item in client.list_artifacts(self.mlflow_run)}:
@@ -116,7 +116,7 @@ class TrackedRun:
 def read_tracked() -> list[TrackedRun]:
     """Return the runs of the tracking store, the newest first, one sent twice only once.
 
-    Raises TrackingError, also where the store holds none.
+    Raises TrackingError, also if the store has none.
     """
     uri = tracking_uri()
     path = database(uri)

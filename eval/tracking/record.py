@@ -37,7 +37,7 @@ ARTIFACTS = (
 )
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
-# Measures with parameters, such as `nDCG(dcg='exp-log2')@5`, and what becomes of them.
+# Measures with parameters, such as `nDCG(dcg='exp-log2')@5`, and their replacements.
 _STEM, _KEY = "[a-z]*[A-Z][A-Za-z]*", "(?!at[=_])[a-z]+"
 _WORD, _NUMBER = "[A-Za-z][A-Za-z0-9.-]*", "[0-9][0-9.]*"
 _PAIR = rf"{_KEY}=(?:{_NUMBER}|'{_WORD}')"
@@ -47,7 +47,7 @@ FIGURES = "figures.json"
 FIGURES_COLUMNS = ("figure", "value", "low", "high")
 FigureRow = tuple[str, float, float | None, float | None]
 LONGEST_NAME = 115  # of MLflow's 250, for `difference/MEASURE/RUN.high`
-MARK = 8  # digits of a digest that tell names apart
+MARK = 8  # digits of a digest that distinguish names
 LONGEST_DIGEST = 36
 
 
@@ -55,7 +55,7 @@ LONGEST_DIGEST = 36
 class Record:
     """The data that MLflow gets of one run.
 
-    `folder` is None where the run is not stored. It lasted from `begin` to `time`, in ms since
+    `folder` is None if the run is not stored. It lasted from `begin` to `time`, in ms since
     1970. `headline` is the name and value of the one measure that its parent shows. `metrics` are
     what runs are listed and compared by; `figures` are all there are, with their intervals: rows of
     `FIGURES_COLUMNS`. `description` is Markdown.
@@ -97,7 +97,7 @@ def metric_name(measure: str) -> str:
 
 
 def describe(summary: Summary, *, tabled: bool = True) -> Record:
-    """Return the record of one run; where it is `tabled`, with the figures of its report."""
+    """Return the record of one run; if `tabled`, with the figures of its report."""
     manifest = summary.run.manifest
     measure = choose_headline(summary.means)
     ended = int(datetime.fromisoformat(manifest.created).timestamp() * 1000)

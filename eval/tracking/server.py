@@ -38,7 +38,7 @@ def serve(uri: str, port: int) -> Iterator[Server]:
     it does not start.
     """
     _check_free(port)
-    with connect(uri) as client:  # makes the tables, safely beside a run that does the same
+    with connect(uri) as client:  # makes the tables, safely while another process does the same
         page = find_page(client)
     options = ["--host", HOST, "--port", str(port), "--workers", "1"]
     options += ["--uvicorn-opts", "--log-level warning"]

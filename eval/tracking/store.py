@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "assay"
-# What the table of runs shows at first, besides name, time and how long a run took.
+# The initial columns of the table of runs, besides name, time and duration.
 VIEW = "assay"
 MEASURES = ("nDCG_at_10", "Hit_at_10", "MRR_at_10", "latency_ms/total.p50")
 COLUMNS = ["params.`dataset`", *(f"metrics.`{name}`" for name in MEASURES)]

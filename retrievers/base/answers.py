@@ -127,8 +127,9 @@ class NamedChunks:
         return None
 
     def find_documents(self, name: str) -> Sequence[str]:
-        """Return the ids that `name`, an id, a title or a path, may mean; of a path from the root,
-        the id it ends with.
+        """Return the ids that `name`, an id, a title or a path, may mean.
+
+        A path from the root may mean the id that it ends with.
         """
         if found := self._locator.find_documents(name):
             return found
@@ -159,7 +160,7 @@ def read_answer(answer: Any) -> list[tuple[Place, float]]:
 
     An answer is hits as `ALLOWED` says, in the order that counts: the first of the same places
     stands, and scores sort nothing. A mapping of ids to scores has no order but that of its scores;
-    equal ones stand as given. Raises AssayError.
+    equal ones keep their order. Raises AssayError.
     """
     if isinstance(answer, Mapping):
         scored = ((id_, _as_score(id_, score)) for id_, score in answer.items())

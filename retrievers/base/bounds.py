@@ -15,19 +15,19 @@ DOCUMENT = 256 * MEGABYTE
 WHOLE = 2048 * MEGABYTE  # a file that is held in memory: a run, a table, a text
 LINE = 64 * MEGABYTE  # a line, a message, an object of a stream
 CELL = 250_000  # characters of a cell of questions
-SETTINGS = MEGABYTE  # a text of YAML, of which a megabyte takes ten seconds
+SETTINGS = MEGABYTE  # a text of YAML; a megabyte takes ten seconds
 JSON_DEPTH = 200  # lists and objects within each other; pydantic reads as many
 YAML_DEPTH = 100
 YAML_REPEATED = 100_000  # values that the aliases of a text stand for, all together
-VALUE = 32  # bytes that count for a value of an object beside its text
+VALUE = 32  # bytes that count for a value of an object, in addition to its text
 ROWS = 1 << 20  # of a sheet, as in Excel
 CELLS = 10_000_000  # of a sheet, empty ones before others included
 EXPANSION = 100  # times that a packed file may be larger when it is unpacked,
 SMALL = 256 * MEGABYTE  # where it is larger than this
 ARCHIVE = 512 * MEGABYTE  # all that an archive holds, unpacked
-SMALL_ARCHIVE = 32 * MEGABYTE  # as SMALL; what is in Office's files is read far more slowly
+SMALL_ARCHIVE = 32 * MEGABYTE  # like SMALL; the contents of Office files are read far more slowly
 MEMBERS = 10_000  # files in an archive that is one document
-# CPU seconds of a conversion: so many, and so many more for each megabyte of the file.
+# CPU seconds of a conversion: a constant, and an amount for each megabyte of the file.
 CONVERSION = 20
 CONVERSION_PER_MEGABYTE = {".htm": 10, ".html": 10, ".pdf": 300}
 CONVERSION_PER_MEGABYTE_PACKED = 40

@@ -61,7 +61,7 @@ class FoldedText:
 
     @cached_property
     def _places(self) -> Places:
-        return self.trace()  # takes long, and of most texts nobody asks
+        return self.trace()  # slow, and not needed for most texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from assay.retrievers.base.markdown import line_starts, read_wikilink
 LONGEST = 2000  # characters of a tag or an expression
 NOTE = re.compile(r"\[\^([^\[\]\s]+)\]")
 ATTRIBUTES = re.compile(r"\{:?[ ]*[#.][\w-][^{}\n]*\}")
-EXPRESSION = re.compile(r"\{[^{}*`\[\]<>&\\\n]*\}")  # what is markup in it is read as such
+EXPRESSION = re.compile(r"\{[^{}*`\[\]<>&\\\n]*\}")  # without markup, which is read as such
 CONTAINER = re.compile(r":{3,}[ ]*\{?[\w-]*\}?")
 STRING = re.compile(r"""\{[ ]*(["'])(.*)\1[ ]*\}""")
 TAG_NAME = re.compile(r"</?(?:[A-Za-z][\w.:-]*|(?=>))")
@@ -44,10 +44,10 @@ class PagePart(NamedTuple):
     """A piece of a page, and its span in the source.
 
     The kinds are `text`, which every page shows; `marker`, the number of an item of a list; `alt`,
-    the text instead of an image; `gap`, the blank that a tag of HTML makes; `mark`, what pages show
-    as it is written where they do not know it: marks of footnotes and containers, attributes, JSX;
-    and what they show of that where they do: `number` and `bracketed` of a footnote, `value` of an
-    expression.
+    the text instead of an image; `gap`, the space that a tag of HTML makes; `mark`, syntax that
+    pages show as written if they do not know it: marks of footnotes and containers, attributes,
+    JSX; and their texts on pages that know it: `number` and `bracketed` of a footnote, `value` of
+    an expression.
     """
 
     text: str

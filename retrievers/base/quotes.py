@@ -113,8 +113,9 @@ class Locator:
         return best if scores.get(best) else ""
 
     def nearest_passage(self, text: str, doc_id: str) -> QuoteSpan | None:
-        """Return the paragraph of a document that shares most words with `text`, of equal ones the
-        shortest; None when none shares any.
+        """Return the paragraph of a document that shares most words with `text`.
+
+        Of equal ones it is the shortest; None if no paragraph shares any word.
         """
         wanted = set(WORD.findall(text.casefold()))
         shared = {

@@ -20,7 +20,7 @@ THAI = "\u0e01-\u0e2e\u0e30\u0e32\u0e33\u0e40-\u0e45"
 LETTER = re.compile(r"[^\W\d_]")
 NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 SCRIPTS = [re.compile(f"[{letters}]") for letters in (HAN, KANA, HANGUL, THAI)]
-TEXTS, CHARACTERS = 1000, 1000  # what is looked at: so much of each of so many
+TEXTS, CHARACTERS = 1000, 1000  # examined: the number of texts, and of characters of each
 MUCH = 0.1  # of all letters
 # Japanese has more kana than ideographs, Chinese hardly any.
 JAPANESE = 0.1

@@ -1,8 +1,8 @@
 """The prompt that asks a language model about a chunk: Anthropic's contextual retrieval.
 
 The prompt is that of https://www.anthropic.com/news/contextual-retrieval, word for word. A
-document that exceeds the model's window is shown in part: its opening, which says what it is about,
-and the text around the chunk.
+document that exceeds the model's window is shown in part: its opening, which introduces it, and the
+text around the chunk.
 """
 
 import re
@@ -29,9 +29,9 @@ USUAL = (
     "those whom it turns down in the years after."
 )
 GAP = "\n[…]\n"
-# Of the window: the rest is left to the chunk, which stands in the prompt twice, and the question.
+# Share of the window; the rest is for the chunk, which is in the prompt twice, and the question.
 DOCUMENT_SHARE = 0.75
-OPENING_SHARE = 0.125  # of what is shown of a document
+OPENING_SHARE = 0.125  # share of the shown part of a document
 
 
 @dataclass(frozen=True, slots=True)

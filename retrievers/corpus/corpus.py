@@ -136,7 +136,7 @@ class ListedIds(IdList):
         return self._corpus.chunks[self._listed[i][0]].id
 
     def find(self, wanted: Iterable[str]) -> dict[str, int]:
-        """Return the place of each, counted from the scores where the list was not sorted yet."""
+        """Return the place of each, counted from the scores if the list is not sorted yet."""
         listed = self._listed
         if isinstance(listed, DeepList):
             find: Callable[[int], int | None] = listed.find

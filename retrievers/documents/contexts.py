@@ -63,7 +63,7 @@ def contextualise(
     headed = source == "auto" and len({chunk.headings for chunk in chunks}) > 1
     if source == "headings" or headed:
         return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
-    # The chunks that the opening stands in get it too: with its words once where all others have
+    # The chunks that contain the opening get it too: with its words once where all others have
     # them twice they would be found last for what they say first.
     opening = _opening(document, opening_words) if len(chunks) > 1 else ""
     if source == "opening":

@@ -185,7 +185,7 @@ def _read_paragraph(
 
 
 def _names_briefly(before: str, after: str) -> bool:
-    """Return True if a term between `before` and `after` is a name given to what stands before."""
+    """Return True if a term between `before` and `after` is a name given to the words before it."""
     return bool(_CALLED.search(before)) or (
         after in (")", ",", " ") and bool(_BRACKET.search(before))
     )

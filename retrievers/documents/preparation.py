@@ -34,7 +34,7 @@ from assay.retrievers.store.lazy_sequence import (
 
 REVISION = 1  # raise it when chunks are finished differently, or the contents of the file change
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
-SHORTEST = 1 << 10  # for so many each counts at least
+SHORTEST = 1 << 10  # the least size that a document counts as
 FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 

@@ -154,7 +154,7 @@ def _stage(
 ) -> dict[str, Any]:
     """Return a stage with the rank there of each gold item, of whose passages the ids are given.
 
-    The rank is None where no candidate covers the item.
+    The rank is None if no candidate covers the item.
     """
     ids = [id_ for id_, _ in entry.candidates]
     return {

@@ -14,7 +14,7 @@ ALL_TEXT = 3_000_000  # characters of passages on one page
 LONGEST, SHORTEST = 700, 200  # an excerpt
 LONGEST_CONTEXT = 300
 QUOTE = 400
-LEAD = 80  # what is shown before gold that starts late in a passage
+LEAD = 80  # characters shown before gold that starts late in a passage
 
 
 class PassageTable:

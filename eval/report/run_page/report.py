@@ -30,7 +30,7 @@ def report(summary: Summary, *, whole: bool = True) -> Report:
 
 
 def tell(summary: Summary) -> list[str]:
-    """Return in plain words what is found, the headline measure, and what a query takes."""
+    """Return in plain words the hit rates, the headline measure, and the time of a query."""
     manifest, means = summary.run.manifest, summary.means
     first, ten = means.get("Hit@1"), means.get("Hit@10")
     name = choose_headline(means)

@@ -101,7 +101,7 @@ def _show_traffic(summary: Summary) -> Iterator[Block]:
 
 
 def _show_answering(found: Abstention) -> Iterator[Table]:
-    """Yield blocks on queries without an answer: hits returned, and how well scores show it."""
+    """Yield tables on queries that nothing answers, and on how well scores detect them."""
     name, share = Column("queries", "Queries", value=itemgetter(0)), itemgetter(1)
     shares = [
         name,

@@ -47,7 +47,7 @@ class Chunker(Settings, ABC):
 
     @property
     def target(self) -> int | None:
-        """The most tokens of a chunk of text without headings, where code, tables, quotes and
+        """The most tokens of a chunk of text without headings, if code, tables, quotes and
         admonitions allow it.
         """
         return self.limit

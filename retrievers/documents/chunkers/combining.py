@@ -89,7 +89,7 @@ class Combiner:
         return SPECIAL.match(section.name) is not None
 
     def is_break(self, section: Section) -> bool:
-        """Return True if `section` begins a part of its own."""
+        """Return True if `section` begins a new part."""
         return section.level in self.break_levels or self.is_special(section)
 
     def combine(self, structure: Structure, tokens: TokenMap) -> Combination:

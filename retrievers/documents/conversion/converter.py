@@ -2,9 +2,9 @@
 
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
 killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234, "seconds": 9}`,
-and as many bytes; it ends the process where it takes more seconds of CPU. An answer is a line of
-JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known),
-`notes` on what is left out and `seconds`; or a `reason` why there is no text.
+and as many bytes; it ends the process if it takes more seconds of CPU. An answer is a line of
+JSON: `text`, `title`, `pages` (the offset of each in the text, none if not known), `notes` on the
+parts left out and `seconds`; or a `reason` why there is no text.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ LONGEST = 160  # characters of a heading
 DEEPEST = 6
 REPEATED = 3  # pages that begin or end with the same line: no heading, but a running title
 LOOK_AHEAD = 60  # lines of the text in which a line of the page is looked for
-MOST_HEADINGS = 0.3  # of the lines; where more stand out, size says nothing
+MOST_HEADINGS = 0.3  # share of the lines; if more are larger, size means nothing
 BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.I)
 SPACES = re.compile(r"\s+")
 
@@ -198,7 +198,7 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
 
 
 def _read(suffix: str, data: bytes) -> tuple[str, str, Sequence[str]]:
-    """Return the Markdown of a file, its title, and notes on what is left out."""
+    """Return the Markdown of a file, its title, and notes on the parts left out."""
     from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets
     from assay.retrievers.documents.conversion.furniture import strip_surroundings
 
@@ -234,7 +234,7 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     vars(_html_converter)["_CustomMarkdownify"] = Markdownify
     converter = getattr(converters, MARKITDOWN[suffix])()
     told = StreamInfo(extension=suffix)
-    # A table needs a head in Markdown: where a document names none, its first row.
+    # A table needs a head in Markdown: its first row if the document names none.
     result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
     return result.markdown, result.title or ""
 
@@ -275,7 +275,7 @@ def _limit_time(seconds: int) -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
 
 
-TELLING = 12  # letters and digits that a line has at least to tell where it stands
+TELLING = 12  # the fewest letters and digits by which a line can be located
 SLACK = 1.25  # how much more than a page has may come before its end is reached
 FEW = 100  # letters and digits of a page, up to which it need not be found
 

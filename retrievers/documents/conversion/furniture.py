@@ -23,7 +23,7 @@ BANNER = re.compile(
     r"|cookieconsent",
     re.I,
 )
-LONGEST_BANNER = 2000  # characters; what has more is a text about cookies
+LONGEST_BANNER = 2000  # characters; a longer element is a text about cookies
 
 
 def strip_surroundings(data: bytes) -> bytes:

@@ -209,7 +209,7 @@ def _lay_out(
     if grouped and front:
         shown[front[0]] = whole
     else:
-        for i in reversed(front):  # what has no place stands before the first
+        for i in reversed(front):  # digits without a place go before the first
             shown[i] = whole if i == front[0] else whole[-1:]
             whole = whole[:-1]
     parts, left = [], rest

@@ -258,7 +258,7 @@ def _is_open(match: re.Match[str], numbers: str) -> bool:
 
 
 def _read_name(sign: str) -> str:
-    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; nothing for none."""
+    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; "" for none."""
     word = re.sub(r"nos?\Z", "", re.split(r"[\s.]", sign.lower())[0])
     names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
     return next((name for name in names if name in NAMES), "")

@@ -1,8 +1,8 @@
 """Admonitions: notes, warnings and the like, which lose their meaning if they are cut.
 
-Known forms: `Note:` at the head of a paragraph, `!!! note` of Python-Markdown with what is indented
-below it, and `:::note` up to `:::`. GitHub's `> [!NOTE]` is a quote, and as whole as any. Tabs,
-`=== "Linux"`, are no admonitions, and have a body of the same form.
+Known forms: `Note:` at the head of a paragraph, `!!! note` of Python-Markdown with the text
+indented below it, and `:::note` up to `:::`. GitHub's `> [!NOTE]` is a quote, which is kept whole
+like any. Tabs, `=== "Linux"`, are no admonitions, and have a body of the same form.
 """
 
 import re
