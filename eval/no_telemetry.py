@@ -1,4 +1,4 @@
-"""What keeps libraries from reporting on their user."""
+"""Environment variables that keep libraries from reporting on their user."""
 
 import os
 

@@ -1,7 +1,7 @@
 """The pytest plug-in: the fixture `retrieval`, and a marker of that name.
 
-pytest imports this module in every session where Assay is installed, used or not. So it imports
-nothing but pytest, and the rest of Assay when the fixture is first called.
+pytest imports this module in every session if Assay is installed, used or not. So it imports
+only pytest at first, and the rest of Assay when the fixture is first called.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ HELP = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, which --strict-markers asks for."""
+    """Register the marker, as --strict-markers requires."""
     config.addinivalue_line("markers", HELP)
 
 

@@ -1,7 +1,7 @@
-"""What a command could not track although it was asked to: it ends with 3 where it did the rest.
+"""Failures to track: a command that did all else ends with exit code 3.
 
-Many commands log to MLflow, some of them several times and on the way, so that what failed is
-collected here and told once, at the end. See docs/reliability.md.
+Many commands log to MLflow, some of them several times and on the way, so that failures are
+collected here and reported once, at the end. See docs/reliability.md.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def collect_failures() -> Iterator[list[str]]:
 
 
 def add_failure(store: str) -> None:
-    """Note a store that failed, where somebody collects them."""
+    """Note a store that failed, if failures are being collected."""
     failed = _failed.get()
     if failed is not None:
         failed.append(store)

@@ -1,8 +1,8 @@
 """The Python API: `from assay import run, compare, search, ingest, load_runs, …`.
 
-Objects in, results out: like the command line it is where configs become retrievers, and it reads
-the same environment variables. Bad input raises an AssayError with the line that the command line
-would print. docs/python.md tells more.
+It takes objects and returns results. Like the command line, it makes retrievers of configs and
+reads the same environment variables. Bad input raises an AssayError with the line that the command
+line would print. See docs/python.md.
 
 The examples run in a checkout of the project, on its small collection.
 """

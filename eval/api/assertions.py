@@ -20,7 +20,7 @@ P = ParamSpec("P")
 def _checks(
     method: "Callable[Concatenate[CheckedRun, P], None]",
 ) -> "Callable[Concatenate[CheckedRun, P], CheckedRun]":
-    """Make a method return its object, and end a traceback at the line that called it."""
+    """Make a method return its object, and end tracebacks at the line that called it."""
 
     @wraps(method)
     def check(self: "CheckedRun", /, *args: P.args, **kwargs: P.kwargs) -> "CheckedRun":
@@ -60,7 +60,7 @@ class CheckedRun:
 
         Raises:
             AssertionError: The mean is lower; the message shows the questions that scored lowest,
-                with what was found instead.
+                with the passages found instead.
             AssayError: There is no such measure, or it looks at more hits than were kept.
 
         """
@@ -91,14 +91,14 @@ class CheckedRun:
         The settings are those of `configs/gate.yaml` in the working folder, or the defaults.
 
         Args:
-            strict: Fail too where the gate warns or cannot tell.
+            strict: Fail too if the gate warns or cannot tell.
 
         Returns:
             This object.
 
         Raises:
             AssertionError: The gate fails; the message shows the questions that lost most, with
-                what is found instead.
+                the passages found instead.
             AssayError: There is no baseline, or the run cannot be judged against it.
 
         """
@@ -149,7 +149,7 @@ class CheckedRun:
             raise AssertionError(self._finish(lines))
 
     def _show_question(self, query: str, score: str) -> Iterator[str]:
-        """Yield lines on a question: its score, what should have been found, and what was first."""
+        """Yield lines on a question: its score, the gold passages, and the first hits."""
         run = self.result.stored
         hits = run.joined[query]
         yield f"  {score}  {query}: {shorten(run.queries[query].text, LONGEST)}"

@@ -29,13 +29,13 @@ def choose(
     Args:
         collection: A collection by its name, or a folder.
         overrides: Changes to the config, `key.path=value`.
-        config: What to start from and beat, by its path or by its name.
-        budget: Seconds after which none is begun that embeds texts or reranks.
+        config: The config to start from and to beat, by its path or by its name.
+        budget: Seconds after which no candidate starts that embeds texts or reranks.
         max_latency: Milliseconds a query may take; by default nothing is reranked.
-        measure: What is to rise.
+        measure: The measure to raise.
 
     Returns:
-        What was found: `.verdict`, `.tables["judged"]`, `.tables["tried"]`, `.plot()`,
+        The findings: `.verdict`, `.tables["judged"]`, `.tables["tried"]`, `.plot()`,
         `.write(folder)`; `.found.shipped` is the config to ship.
 
     Raises:
@@ -66,10 +66,10 @@ def sweep(
         file: The YAML file of the sweep.
         overrides: Changes to every config, `key.path=value`.
         engines: Names of engines in place of those of the file.
-        keep_runs: Whether the run of every point is stored, not that of the best alone.
+        keep_runs: Whether to store the run of every point, not only the best.
 
     Returns:
-        What was found: `.verdict`, `.tables["points_<collection>"]`, `.json()`, `.write(folder)`;
+        The findings: `.verdict`, `.tables["points_<collection>"]`, `.json()`, `.write(folder)`;
         `.found.failed` are the points that could not be run.
 
     Raises:
@@ -105,17 +105,17 @@ def tune(
         config: A config by its path or by the name of one in `configs/`.
         overrides: Changes to it, `key.path=value`.
         space: Values to try by dotted key, or a YAML file of them; by default what fits the config.
-        trials: How many points are tried, drawn at random; by default all, or 500.
-        measure: What is to rise.
-        group_by: Queries that no fold may part: "text" for those of the same words, "document" also
+        trials: The number of points to try, drawn at random; by default all, or 500.
+        measure: The measure to raise.
+        group_by: Queries to keep in one fold: "text" for those of the same words, "document" also
             for those of the same documents; by default the latter where the verdict is for other
             documents.
-        folds: Into how many parts the queries are dealt.
-        repeats: How often they are dealt.
-        seed: What the folds and the trials are drawn by.
+        folds: The number of parts into which queries are dealt.
+        repeats: The number of times they are dealt.
+        seed: The seed of the folds and the trials.
 
     Returns:
-        What was found: `.verdict`, `.tables["gains"]`, `.tables["points"]`, `.write(folder)`;
+        The findings: `.verdict`, `.tables["gains"]`, `.tables["points"]`, `.write(folder)`;
         `.found.best` is the best config, and `.found.tuning.verdict` says whether to take it.
 
     Raises:

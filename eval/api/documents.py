@@ -1,4 +1,4 @@
-"""Searching documents, and taking them in."""
+"""Searching and ingesting documents."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,22 +27,22 @@ def search(
     """Search for one query, as `assay search` does; nothing is stored.
 
     Args:
-        what: What searches, as `run` has it.
+        what: The system that searches, as in `run`.
         query: The text of the query.
         overrides: Changes to a config, `key.path=value`.
-        collection: What is searched, as `run` has it; or a folder of documents, or one file.
-        documents: What is searched instead: {id: text}, a DataFrame, rows, a folder or a file; no
-            judgments needed.
+        collection: The collection, as in `run`; or a folder of documents, or one file.
+        documents: The documents to search instead, without judgments: {id: text}, a DataFrame,
+            rows, a folder or a file.
         k: The most hits to return.
-        filter: What may be found, as docs/collections.md has it.
-        principal: Who asks, by the name that the collection's card has.
+        filter: A filter of the documents that may be found: see docs/collections.md.
+        principal: The one who asks, by the name on the collection's card.
 
     Returns:
         The hits with their spans and scores, and what every step did, as DataFrames. Times of a
-        first search hold what is loaded for it.
+        first search include loading.
 
     Raises:
-        AssayError: What is given is wrong, or somebody's function failed.
+        AssayError: An argument is wrong, or a given function failed.
 
     Examples:
         >>> from assay import search
@@ -103,11 +103,11 @@ def ingest(
     Args:
         documents: A folder of files, one file, or a collection by its name or folder.
         overrides: Changes to the config, `key.path=value`.
-        config: The pipeline that takes them in, by its path or the name of one in `configs/`.
-        rerun: Find nothing but models in the cache: what times are measured on.
+        config: The pipeline that ingests them, by its path or the name of one in `configs/`.
+        rerun: Use nothing but models from the cache, to measure times.
 
     Returns:
-        What was found: `.verdict`, `.figures` of all documents, `.documents` as a DataFrame, and
+        The findings: `.verdict`, `.figures` of all documents, `.documents` as a DataFrame, and
         `.tables["stages"]`, `.json()`, `.write(folder)`.
 
     Raises:

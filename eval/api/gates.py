@@ -1,4 +1,4 @@
-"""Whether a pipeline got worse than its baseline, and where it loses passages, as functions."""
+"""The gate against a baseline, and the analysis of lost passages, as functions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,12 @@ def gate(
     Args:
         target: A config, run where no equal run is stored, or a stored run.
         overrides: Changes to the config, `key.path=value`.
-        base: A checkout, git revision or other config beside which latency is gated.
+        base: A checkout, git revision or other config to gate latency against.
         baselines: The folder of the baselines; by default `baselines` below the reports.
         settings: The file of the gate's settings; by default `configs/gate.yaml`, if it is there.
 
     Returns:
-        What was found: `.found.verdict.verdict`, `.tables["measures"]`, `.plot()`.
+        The findings: `.found.verdict.verdict`, `.tables["measures"]`, `.plot()`.
 
     Raises:
         AssayError: Nothing can be judged: no baseline, no query in common, or a run that is
@@ -61,10 +61,10 @@ def explain(
         run: A config, run where no equal run is stored, or a stored run.
         overrides: Changes to the config, `key.path=value`.
         query: The id of a query whose correct passages are listed.
-        k: How many hits count.
+        k: The number of hits that count.
 
     Returns:
-        What was found: `.tables["statuses"]`, `.tables["ceilings"]`, with a query also
+        The findings: `.tables["statuses"]`, `.tables["ceilings"]`, with a query also
         `.tables["query"]`.
 
     Raises:

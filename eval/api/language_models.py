@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AskedModel(TypedDict, total=False):
-    """The language model that is asked, as the commands' options have it.
+    """The language model to ask, as in the options of commands.
 
     `prices` are US dollars per million tokens as text: prompt, written to and read from the
     cache, answer. `max_cost_usd` is never exceeded over all calls of the same work. Keys come from
@@ -53,20 +53,20 @@ def judge(
 
     Args:
         pool: A table of `assay pool`, or a collection whose judged pairs are graded again.
-        runs: Configs or stored runs, which are ranked under either judge.
-        collection: What is judged; by default what the table says.
-        output: Of a collection: where the table of its judged pairs goes.
-        queries: Of a collection: so many queries, drawn by chance; by default all.
-        guidelines: A file that says what to grade by; by default the collection's.
+        runs: Configs or stored runs, which are ranked by the grades of either judge.
+        collection: The judged collection; by default the one that the table names.
+        output: For a collection: the file for the table of its judged pairs.
+        queries: For a collection: the number of queries, drawn at random; by default all.
+        guidelines: A file with the rules of grading; by default the collection's.
         highest: The highest grade that counts; by default the highest given in the collection.
         spans: Whether to ask for the words that answer, too.
         twice: The share of pairs that is graded twice, from 0 to 1.
-        measure: What the runs are ranked by.
-        seed: Of the order and of draws.
+        measure: The measure that ranks the runs.
+        seed: The seed of the order and of draws.
         asked: The language model, as `AskedModel` has it.
 
     Returns:
-        What was found: `.verdict`, `.tables["agreement"]`, with runs `.tables["pairs"]` and
+        The findings: `.verdict`, `.tables["agreement"]`, with runs `.tables["pairs"]` and
         `.tables["means"]`.
 
     Raises:
@@ -113,7 +113,7 @@ def questions(
 ) -> "StudyResult[QuestionsResult]":
     """Write questions about documents with a language model, as `assay questions` does.
 
-    What passes the tests becomes a judged collection; where nothing does, none is written.
+    Questions that pass the tests become a judged collection; none is written if no question passes.
 
     Args:
         documents: A folder, or a collection.
@@ -123,14 +123,14 @@ def questions(
         max_overlap: The share of three-word sequences of the passage from which one is dropped.
         review: The share that is marked for a person to look at.
         config: The pipeline by whose legs questions are tested.
-        name: What to call the collection; by default after the documents.
-        output: Where it goes; by default below `datasets`.
+        name: The name of the collection; by default after the documents.
+        output: The folder to write to; by default below `datasets`.
         force: Whether to overwrite a collection that is there already.
-        seed: Of the draw.
+        seed: The seed of the draw.
         asked: The language model, as `AskedModel` has it.
 
     Returns:
-        What was found: `.verdict`, `.tables["types"]`, `.tables["dropped"]`, and each dropped
+        The findings: `.verdict`, `.tables["types"]`, `.tables["dropped"]`, and each dropped
         question in `.tables["dropped_questions"]`.
 
     Raises:
@@ -171,12 +171,12 @@ def answer(
 
     Args:
         runs: Configs or stored runs, and overrides of the configs, `key.path=value`.
-        context_tokens: Of passages in a prompt, for runs without a stage `context`.
-        limit: So many queries, evenly spaced; by default all.
+        context_tokens: Tokens of passages in a prompt, for runs without a stage `context`.
+        limit: The number of queries, evenly spaced; by default all.
         asked: The language model, as `AskedModel` has it.
 
     Returns:
-        What was found, by the name of a run: `.tables["hybrid"]` has a row a measure.
+        The findings, by the name of a run: `.tables["hybrid"]` has a row per measure.
 
     Raises:
         AssayError: A run or the model is wrong, or no further call can succeed. Answers are kept,
@@ -200,20 +200,20 @@ def ragas(
     limit: int | None = None,
     asked: AskedModel | None = None,
 ) -> "StudyResult[AskedRuns[RagasResult]]":
-    """Score runs with ragas, each metric beside the nearest measure, as `assay ragas` does.
+    """Score runs with ragas, each metric next to the nearest measure, as `assay ragas` does.
 
     Args:
         runs: Configs or stored runs, and overrides of the configs, `key.path=value`.
         metrics: By ragas' names; by default all.
-        k: How many hits count.
+        k: The number of hits that count.
         answers: Whether the answers of `assay answer` are scored, with the context of each.
-        limit: So many queries, evenly spaced; by default all.
+        limit: The number of queries, evenly spaced; by default all.
         asked: A language model, such as `{"provider": "openai"}`, for the metrics that need one;
             without it none is called.
 
     Returns:
-        What was found, by the name of a run: `.tables["hybrid"]` has a row a metric, and
-        `.tables["hybrid_disagreements"]` the queries on which two scores part.
+        The findings, by the name of a run: `.tables["hybrid"]` has a row per metric, and
+        `.tables["hybrid_disagreements"]` the queries on which two scores differ.
 
     Raises:
         AssayError: A run, a metric or the model is wrong, the extra `ragas` is missing, or no
@@ -243,13 +243,13 @@ def contexts(
     Args:
         collection: A collection by its name, or a folder.
         config: The pipeline whose chunks get contexts.
-        window_tokens: The longest prompt; by default the model's. Of longer documents a part is
-            shown.
+        window_tokens: The longest prompt; by default the model's. Longer documents are shown in
+            part.
         output: The file to write or replace; by default where the collection's data lies.
         asked: The language model, as `AskedModel` has it.
 
     Returns:
-        What was found: `.found.path` is the file, and `.tables["without"]` has the chunks that got
+        The findings: `.found.path` is the file, and `.tables["without"]` has the chunks that got
         none, if any.
 
     Raises:

@@ -30,8 +30,8 @@ def run(
 ) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
-    Where an equal run of a config or of rankings is stored, that is returned. A function or an
-    object is measured anew.
+    If an equal run of a config or of rankings is stored, that is returned. A function or an object
+    is always measured again.
 
     Args:
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
@@ -44,20 +44,20 @@ def run(
         collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
             `judgments` and perhaps `name`, as `assay.eval.collections.in_memory` has them; by
             default the config's, or else the default one.
-        measures: What is reported, by either name: `Hit@5` or `Success@5`.
-        name: What the run is called.
-        depth: Hits kept a query; unless the config says otherwise 100, or as many as the deepest
+        measures: The measures to report, by either name: `Hit@5` or `Success@5`.
+        name: The name of the run.
+        depth: Hits kept per query; unless the config says otherwise 100, or as many as the deepest
             measure looks at.
-        limit: Search only so many queries, evenly spaced.
-        track: Log to MLflow; where it does not answer, a line on standard error says so.
+        limit: The number of queries to search, evenly spaced; by default all.
+        track: Log to MLflow; if it does not answer, a line on standard error says so.
         rerun: Make a new run though an equal one is stored.
 
     Returns:
         The stored run with its figures as DataFrames.
 
     Raises:
-        AssayError: What is given is wrong, or somebody's function failed; it names the query. A
-            TypeError too where nothing of that kind can be run.
+        AssayError: An argument is wrong, or a given function failed; it names the query. A
+            TypeError if nothing of that kind can be run.
 
     Examples:
         >>> from assay import run
@@ -138,31 +138,31 @@ def compare(
 ) -> "ComparisonResult | StudyResult[Collections]":
     """Compare query by query, as `assay compare` does.
 
-    Of two the second is compared with the first. Three or more are ranked, and all pairs of them
-    are compared, unless one is named as `base`.
+    Given two, the second is compared with the first. Three or more are ranked, and all pairs of
+    them are compared, unless one is named as `base`.
 
     Args:
         first: One of those compared, or a list of all: results, whatever `run` takes (run where no
             equal run is stored), or stored runs as `load_runs` names them.
         others: The others, unless `first` is a list.
-        base: What each of the others is compared with, and no others with one another: one of
-            those given, or one more.
-        collection: What is to be run is run on this, as `run` has it.
-        measures: What is compared, by either name: `MRR@10` or `RR@10`. By default those of
+        base: The one that each of the others is compared with, and no others with one another:
+            one of those given, or another.
+        collection: The collection for those that are run, as in `run`.
+        measures: The measures to compare, by either name: `MRR@10` or `RR@10`. By default those of
             `assay compare`.
         effect: The smallest difference that would matter.
-        names: What the runs that are made are called, one for each, in their order; a `base` that
-            is one more comes first.
-        depth: Hits kept a query, as `run` has it.
-        limit: Search only so many queries, as `run` has it.
+        names: The names of new runs, one for each, in their order; a `base` that is not among
+            those given comes first.
+        depth: Hits kept per query, as in `run`.
+        limit: The number of queries to search, as in `run`.
         track: Log the runs that are made to MLflow.
         dataset: Several collections, each as `collection` may be: the second of two pipelines is
-            compared with the first on each, and what a new collection may show is foreseen.
+            compared with the first on each, and the difference on a new collection is predicted.
         asked: A file of real questions, one a line: the verdict is weighted for their style, too.
 
     Returns:
-        What was found: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
-        `.first_hits()`, `.plot()`, `.json()`. Of several collections `.tables["effects"]`,
+        The findings: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
+        `.first_hits()`, `.plot()`, `.json()`. For several collections `.tables["effects"]`,
         `.found.combined` and `.found.new`.
 
     Raises:
@@ -248,5 +248,5 @@ def compare(
 
 
 def _is_same(what: object, base: object) -> bool:
-    """Say whether what is compared is the base; DataFrames have no equality of their own."""
+    """Return True if a compared item is the base; DataFrames cannot be compared by ==."""
     return what is base or (isinstance(what, str | Path) and what == base)

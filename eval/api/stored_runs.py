@@ -16,8 +16,8 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
             working directory.
 
     Returns:
-        The runs. Of all, those that this version cannot read are passed over, with a line on
-        standard error.
+        The runs. If all are asked for, those that this version cannot read are skipped, with a
+        line on standard error.
 
     Raises:
         AssayError: A run is not there, or there are none.

@@ -1,4 +1,4 @@
-"""Studies as functions: each returns what was found with its tables, its verdict and its report."""
+"""Studies as functions: each returns its findings with tables, verdict and report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ def ask(study: Study[O, F], **given: Any) -> StudyResult[F]:
 
 
 def find(study: Study[O, F], **given: Any) -> tuple[F, Report]:
-    """Return what a study finds, and its report. Raises AssayError as `ask` does."""
+    """Return the findings of a study, and its report. Raises AssayError as `ask` does."""
     from assay.eval.progress import ConsoleProgress
     from assay.retrievers.settings import validate
 
@@ -46,11 +46,11 @@ def ablate(
     Args:
         config: A config by its path or by the name of one in `configs/`.
         overrides: Changes to it, `key.path=value`.
-        measures: What is compared; by default nDCG@10, Hit@1 and Recall@20.
-        timed: Queries on which all variants are timed interleaved.
+        measures: The measures to compare; by default nDCG@10, Hit@1 and Recall@20.
+        timed: The number of queries on which all variants are timed interleaved.
 
     Returns:
-        What was found: `.verdict`, `.tables["removals"]`, `.plot()`, `.json()`, `.write(folder)`.
+        The findings: `.verdict`, `.tables["removals"]`, `.plot()`, `.json()`, `.write(folder)`.
 
     Raises:
         AssayError: The config is wrong, is no pipeline of parts, or cannot be run.
@@ -74,12 +74,12 @@ def targets(
     """Measure success criteria, each with its 95 % interval and verdict, as `assay targets` does.
 
     Args:
-        ids: Those to measure, by their ids in the file; all where none is given.
+        ids: Those to measure, by their ids in the file; by default all.
         file: The targets.
         rerun: Measure again what equal calls measured before.
 
     Returns:
-        What was found: `.verdict`, `.tables["targets"]` with a row a measurement, `.json()`.
+        The findings: `.verdict`, `.tables["targets"]` with a row a measurement, `.json()`.
 
     Raises:
         AssayError: The file is wrong, or has no such target.
@@ -101,7 +101,7 @@ def reproduce(
     file: str | Path | None = None,
     rerun: bool = False,
 ) -> "StudyResult[Reproduction]":
-    """Measure systems on public sets, beside what others published, as `assay reproduce` does.
+    """Measure systems on public sets next to published figures, as `assay reproduce` does.
 
     Args:
         sets: Sets of the file, `name` or `name=collection`; by default all.
@@ -110,7 +110,7 @@ def reproduce(
         rerun: Whether to search again, though a run is stored.
 
     Returns:
-        What was found: `.verdict`, `.tables["figures_<set>"]`, `.json()`, `.write(folder)`;
+        The findings: `.verdict`, `.tables["figures_<set>"]`, `.json()`, `.write(folder)`;
         `.found.unexplained` are the figures that differ without a known reason.
 
     Raises:
@@ -139,7 +139,7 @@ def threshold(
         false_empty: The share of answered queries that may be left without results.
 
     Returns:
-        What was found: `.found.stage` is the stage to put into a config.
+        The findings: `.found.stage` is the stage to put into a config.
 
     Raises:
         AssayError: The config is wrong, or its scores do not say how well a query is answered.
@@ -168,16 +168,16 @@ def audit(
     """Say what a published pair of means can and cannot show, as `assay audit` does.
 
     Args:
-        n: How many queries the means are of.
+        n: The number of queries of the means.
         base: The mean of the system it is compared with, from 0 to 1.
         new: The mean of the system that is said to be better.
-        sd: The standard deviation of the differences of single queries, where it is told.
-        hits: Whether each score is 0 or 1, as of Hit@k.
-        tried: How many systems or settings were tried on these queries.
+        sd: The standard deviation of the differences of single queries, if reported.
+        hits: Whether each score is 0 or 1, as for Hit@k.
+        tried: The number of systems or settings tried on these queries.
 
     Returns:
-        What was found: `.found.shown` is None where it depends on what is not told;
-        `.tables["spreads"]` and, of hits, `.tables["changed"]`.
+        The findings: `.found.shown` is None if it depends on values that are not reported;
+        `.tables["spreads"]` and, with `hits`, `.tables["changed"]`.
 
     Raises:
         AssayError: A value is out of range, or no number of hits has such a mean.
@@ -202,11 +202,11 @@ def overlap(
         one: A config or a stored run, as `assay compare` has it.
         other: Another.
         overrides: Changes to the configs, `key.path=value`.
-        k: How many first hits are looked at.
+        k: The number of first hits to look at.
         by: What must be the same: `passages` or `documents`.
 
     Returns:
-        What was found, by query in `.tables["queries"]`.
+        The findings, by query in `.tables["queries"]`.
 
     Raises:
         AssayError: The runs are of different collections, or share no query.
@@ -236,10 +236,10 @@ def recall(
         words: A collection, if not the default one, and settings of the engine, `key.path=value`.
         sweep: A setting and its values, `key=v1,v2`. It or `filters` must be given.
         filters: Shares, between 0 and 1, of the passages that filters let through.
-        limit: So many queries, evenly spaced; by default all.
+        limit: The number of queries, evenly spaced; by default all.
 
     Returns:
-        What was found: `.tables["points"]`, and by filter `.tables["points_50"]` for .5.
+        The findings: `.tables["points"]`, and by filter `.tables["points_50"]` for .5.
 
     Raises:
         AssayError: The engine, a setting or the collection is wrong, or the engine has no dense
@@ -265,10 +265,10 @@ def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[P
     Args:
         engine: An engine by its type.
         words: A collection, if not the default one, and settings of the engine, `key.path=value`.
-        limit: So many queries, evenly spaced; by default all.
+        limit: The number of queries, evenly spaced; by default all.
 
     Returns:
-        What was found: `.found.verdict`, `.tables["systems"]`, `.plot("differences")`.
+        The findings: `.found.verdict`, `.tables["systems"]`, `.plot("differences")`.
 
     Raises:
         AssayError: The engine, a setting or the collection is wrong, or the engine has no hybrid

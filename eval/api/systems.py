@@ -1,4 +1,4 @@
-"""What the functions of the Python API take."""
+"""The arguments that the functions of the Python API take."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

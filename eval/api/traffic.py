@@ -26,10 +26,10 @@ def read_traces(
         dataset: A collection: only its queries are read, by its own ids and texts.
         output: A new folder for `run.jsonl`, which `assay import` judges; by default none is made.
         consent: Write the texts of queries too, masked.
-        name: What to call the system.
+        name: The name of the system.
 
     Returns:
-        What was found: `.verdict`, and by step `.tables["steps"]`.
+        The findings: `.verdict`, and by step `.tables["steps"]`.
 
     Raises:
         AssayError: A source cannot be read or holds no search, or the folder is there already.
@@ -65,7 +65,7 @@ def drift(
         region: A country, such as `DE`, whose telephone numbers are masked.
 
     Returns:
-        What was found: `.verdict`, `.tables["moved"]`, `.tables["others"]` and `.tables["next"]`,
+        The findings: `.verdict`, `.tables["moved"]`, `.tables["others"]` and `.tables["next"]`,
         as far as there is something in them. `.write(folder)` stores masked texts of queries.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`assay baseline`: what the gate compares with."""
+"""`assay baseline`: the baselines that the gate compares with."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ def baseline() -> None:
 
 
 class FolderOptions(StudyOptions):
-    """Where baselines lie."""
+    """The option for the folder of baselines."""
 
     baselines: Path | None = Field(
         None, description="Folder of the baselines.  [default: baselines below the reports]"
@@ -29,7 +29,7 @@ class FolderOptions(StudyOptions):
 
 
 class BaselineOptions(FolderOptions):
-    """Where baselines lie, and by what they are scored."""
+    """The options for the folder of baselines, and for the measures that score them."""
 
     settings: Path | None = Field(
         None, description="Settings of the gate.  [default: configs/gate.yaml]"

@@ -1,4 +1,4 @@
-"""`assay cache`: what the content-addressed cache holds."""
+"""`assay cache`: the contents of the content-addressed cache."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`assay check`: the rules that a retriever or a part of somebody's own keeps or breaks."""
+"""`assay check`: the rules that a user's retriever or part keeps or breaks."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command: the module and name it is imported by, what it does, and two calls of it.
+    """A command: the module and name to import it by, its purpose, and two example calls.
 
-    A module with a dot is that of a study, of which the command is made.
+    A module with a dot is that of a study, from which the command is made.
     """
 
     place: str

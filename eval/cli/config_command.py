@@ -1,4 +1,4 @@
-"""`assay config`: what a config says once bases and overrides are applied, and its schema."""
+"""`assay config`: a config with bases and overrides applied, and the schema of configs."""
 
 import json
 from typing import Annotated

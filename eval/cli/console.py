@@ -14,7 +14,7 @@ class WholeWordConsole(Console):
     """A console that breaks text between words alone, where rich cuts words that are too long."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does; text that is printed alone is broken here."""
+        """Print as rich does; break text that is printed alone."""
         if len(objects) != 1 or not isinstance(objects[0], str | Text) or "soft_wrap" in options:
             super().print(*objects, **options)
             return
@@ -28,7 +28,7 @@ class WholeWordConsole(Console):
         super().print(Text("\n").join(lines), soft_wrap=True, **options)
 
     def _break(self, line: Text) -> list[Text]:
-        """Return the parts of a line, each as wide as fits, or a single word."""
+        """Return the parts of a line, each as long as fits, or a single word."""
         begins, used = [], 0
         indent = cell_len(line.plain) - cell_len(line.plain.lstrip())
         for word in WORD.finditer(line.plain):

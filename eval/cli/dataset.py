@@ -208,7 +208,7 @@ def _in_words(value: Any) -> str:
 
 
 def _count(problems: "Sequence[Problem]") -> str:
-    """Return how many problems there are: notes only where there are any."""
+    """Return the number of problems; notes are mentioned only if there are any."""
     from assay.eval.report.formats import count
 
     found = Counter(problem.severity for problem in problems)

@@ -86,7 +86,7 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
 
 
 def _name(items: "Sequence[str]") -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first of some names, and the number of the others."""
     names = list(dict.fromkeys(items))
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{', '.join(names[:SHOWN])}{more}"

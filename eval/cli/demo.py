@@ -60,7 +60,7 @@ def demo(output: Path | None) -> None:
 
 
 def print_comparison(compared: "Comparison", full: bool | None = None) -> None:
-    """Print which run is better, a table, and what to check; `full` as for `print_report`."""
+    """Print the better run, a table, and the warnings; `full` as for `print_report`."""
     from assay.eval.cli.report_screen import print_report
     from assay.eval.studies.comparison.report import report
 

@@ -1,4 +1,4 @@
-"""`assay engines`: which engines can be used here, keep the rules, and what they leave behind."""
+"""`assay engines`: the engines usable here, their conformance, and the indexes they leave."""
 
 import sys
 from collections.abc import Sequence

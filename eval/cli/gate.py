@@ -24,7 +24,7 @@ File = Annotated[Path | None, Option(path="file")]
 
 
 class GateOptions(PipelineOptions, BaselineOptions):
-    """What is judged, against what, and where the verdict goes."""
+    """The options of `assay gate`: what to judge, against what, and where the verdict goes."""
 
     config: Annotated[Reference | None, Argument("[CONFIG|RUN]")] = None
     qrels: File = Field(

@@ -14,7 +14,7 @@ from assay.eval.running.study_options import LARGEST, MEASURES, RERUN, Names
 
 
 class ImportOptions(StudyOptions):
-    """What is judged, on what, and how."""
+    """The options of `assay import`: what to judge, on what, and how."""
 
     file: Annotated[Path, Argument()]
     dataset: str = Field(description="The collection it was searched on.")

@@ -176,7 +176,7 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
 
 
 def _foretell(made: "AuthoredCollection") -> str:
-    """Say which differences the questions can show; "" without questions."""
+    """Describe the differences that the questions can show; "" without questions."""
     from assay.eval.collections.groups import count_independent, share_touched
     from assay.eval.runs.summary.claims import Claims
     from assay.eval.studies.comparison.differences import foretell
@@ -190,7 +190,7 @@ def _foretell(made: "AuthoredCollection") -> str:
 
 
 def _describe_overlap(made: "AuthoredCollection") -> str:
-    """Say how many words questions share with their answers; "" without questions."""
+    """Describe how many words questions share with answers; "" without questions."""
     from assay.eval.collections.loading import load
     from assay.eval.collections.traits import describe_overlap, find_collection_overlaps
 
@@ -200,7 +200,7 @@ def _describe_overlap(made: "AuthoredCollection") -> str:
 
 
 def _write_project(made: "AuthoredCollection") -> Path | None:
-    """Write the project file of the working folder; None where it stays without, or as it is.
+    """Write the project file of the working folder; return None if none is written.
 
     Assay's own checkout stays without: its commands count on the collection that comes with it.
     """

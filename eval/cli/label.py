@@ -122,7 +122,7 @@ def label(
 
 
 def _check_judge(judge: str | None) -> str:
-    """Return the name of the judge on the page. Raises AssayError for none, or one unfit."""
+    """Return the name of the judge on the page. Raises AssayError for none or an invalid one."""
     from assay.retrievers.base import AssayError
 
     if judge is None or not re.fullmatch(r"\w(?:[\w .@-]{0,38}\w)?", judge):
@@ -169,8 +169,8 @@ def _serve(
 def _fill_in(
     file: Path, rows: "list[Row]", collection: "Collection"
 ) -> "tuple[list[Row], GradedTable | None, int]":
-    """Return the rows with the grades given on the page and, where no person gave one, a model's;
-    what the page gave, where there is any; and the number of the model's.
+    """Return the rows with grades of people on the page, else of a model; the page's table or None;
+    and the number of grades of the model.
     """
     from contextlib import closing
 

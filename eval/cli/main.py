@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; end with 3 where it did its work, but a tracking store failed."""
+        """Run a command; end with 3 if it did its work, but a tracking store failed."""
         with tracking_failures.collect_failures() as failed:
             try:
                 done = super().invoke(ctx)
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
 
 
 def _refresh_overview() -> None:
-    """Write the page of all reports where a command has stored one, whatever became of it."""
+    """Write the page of all reports if a command has stored one, even if it failed."""
     from assay.eval.configs.locations import reports_folder
     from assay.eval.studies.run.overview_state import is_stale
     from assay.retrievers.base import AssayError
@@ -115,17 +115,17 @@ TRUST = click.Option(
 
 
 class NumberOption(click.Option):
-    """An option whose help leaves out the range of its number; who leaves it is told the range."""
+    """An option whose help omits the range of its number; an error for a wrong one names it."""
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return what the help says in brackets."""
+        """Return the facts that the help shows in brackets."""
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra
 
 
 def _prepare(command: click.Command) -> None:
-    """Give a command, or all of a group, the option that every one has, and plain help."""
+    """Give a command, or all of a group, the option that all commands have, and plain help."""
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _prepare(inner)
@@ -222,8 +222,9 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether an error comes of an interrupt: one that meets Python making a class is wrapped, and
-    pydantic has no more of it than its name.
+    """Return True if an error comes from an interrupt.
+
+    One that occurs while Python makes a class is wrapped, and pydantic keeps only its name.
     """
     interrupts = (KeyboardInterrupt, click.Abort)
     while error and not isinstance(error, interrupts) and "KeyboardInterrupt:" not in str(error):
@@ -232,7 +233,7 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 
 def _allow(error: BaseException) -> bool:
-    """Ask on a terminal whether a file may do what it asks for; say whether to begin again."""
+    """Ask on a terminal whether to allow a file's requests; return True to start again."""
     from assay.retrievers.settings.trust import SWITCH, TrustError
 
     if not (isinstance(error, TrustError) and sys.stdin.isatty() and sys.stderr.isatty()):
@@ -249,7 +250,7 @@ def _allow(error: BaseException) -> bool:
 
 
 def _tell(error: BaseException) -> tuple[str, int]:
-    """Return what is said of an error, and the exit code: of files it is the user's to fix."""
+    """Return the message of an error, and the exit code: errors of files are the user's to fix."""
     from assay.retrievers.base import AssayError, explain_os_error
 
     if isinstance(error, AssayError):

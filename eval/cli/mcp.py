@@ -1,8 +1,8 @@
 """`assay mcp`: the commands as tools of the Model Context Protocol, for coding agents.
 
-A tool is a command of this command line, called in a process of its own: its input schema is made
-of the command's options, its result is the command's screen. So each says here what it says to a
-person, and a call that is cancelled is a process that is interrupted.
+A tool is a command of this command line, called in a separate process: its input schema is made
+from the command's options, and its result is the command's output. So it reports the same as to a
+person, and cancelling a call interrupts the process.
 """
 
 import os
@@ -100,14 +100,14 @@ async def _list_tools(_context: object, _params: object) -> "ListToolsResult":
 
 
 def _describe_tool(name: str) -> dict[str, Any]:
-    """Return what a tool is for, and the JSON Schema of what it takes."""
+    """Return the purpose of a tool, and the JSON Schema of its arguments."""
     command = _find_command(name)
     told = (command.help or "") if command else STANDING
     return {"description": told, "input_schema": make_schema(name)}
 
 
 def _find_command(name: str) -> click.Command | None:
-    """Return the command of a tool; None for that of no command."""
+    """Return the command of a tool; None if there is none."""
     from assay.eval.cli.main import assay
 
     found: click.Command = assay
@@ -127,7 +127,7 @@ def _list_parameters(name: str) -> Iterator[click.Parameter]:
 
 
 def make_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a tool takes."""
+    """Return the JSON Schema of the arguments of a tool."""
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in _list_parameters(name):
@@ -176,9 +176,9 @@ async def _call_tool(
 
 
 def make_words(name: str, arguments: Mapping[str, Any]) -> list[str]:
-    """Return the command line of a call. Raises AssayError for what a tool does not take.
+    """Return the command line of a call. Raises AssayError for arguments that it does not take.
 
-    Values are those of options, `--name=value`, or stand behind `--`: none is read as an option.
+    Values are written as `--name=value`, or after `--`, so that none is read as an option.
     """
     if name not in OFFERS:
         raise AssayError(f"{name}: no such tool; allowed: {', '.join(OFFERS)}")
@@ -217,7 +217,7 @@ def _check(key: str, value: object) -> None:
         raise AssayError(f"{key}: must be a string, a number, true or false, or a list of them")
     _, sign, _ = value.partition("=")
     if key in ("overrides", "runs", "over") and sign:
-        # Of a list of values to try, each counts.
+        # Each of a list of values to try is checked.
         found = parse_space([value]).grids if key == "over" else [dict([read_override(value)])]
         if asked := [what for settings in found for what in list_asked(settings)]:
             raise AssayError(f"{key}: {'; '.join(asked)}; this is not allowed from here")
@@ -248,9 +248,9 @@ def _is_below(place: Path) -> bool:
 
 
 async def _run(words: Sequence[str], context: "ServerRequestContext[Any]") -> tuple[int, str]:
-    """Run a command line; return its exit code and what it printed.
+    """Run a command line; return its exit code and its output.
 
-    Each line on standard error is told as progress, and belongs to the result of a call that fails.
+    Each line on standard error is reported as progress, and is part of the result of a failed call.
     """
     import anyio
     from anyio.streams.text import TextReceiveStream
@@ -288,7 +288,7 @@ async def _run(words: Sequence[str], context: "ServerRequestContext[Any]") -> tu
 
 
 async def _stop(process: "Process") -> None:
-    """Interrupt a command and all it started; what was finished is kept."""
+    """Interrupt a command and all it started; finished work is kept."""
     import anyio
 
     if process.returncode is None:

@@ -16,7 +16,7 @@ LARGEST = 1_000_000  # as numbers of a config
 
 
 def at_least(least: int) -> click.IntRange:
-    """Return the type of a whole number from `least` to the most that a config may say."""
+    """Return the type of an integer from `least` to the largest that a config may have."""
     return click.IntRange(least, LARGEST)
 
 
@@ -37,7 +37,7 @@ NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow."
 
 
 def rerun(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the option to do again what is stored."""
+    """Give a command the option to repeat stored work."""
     return click.option("--rerun", "--again", "rerun", is_flag=True, help=help_text)
 
 
@@ -58,7 +58,7 @@ def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def tell_project() -> "Project | None":
-    """Return what the project file says, and say on standard error that it counts."""
+    """Return the project file, and report on standard error that it is used."""
     from assay.eval.configs.locations import find_project
 
     project = find_project()

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, tables for people, and where results lie."""
+"""The output of commands: JSON for programs, tables for people, and the places of results."""
 
 import gc
 import json
@@ -42,7 +42,7 @@ def present(
     log: "Callable[[], str | None] | None" = None,
     **places: "Path | str | None",
 ) -> None:
-    """Print a result as JSON, or else by `show`, and where it lies: see `print_places`.
+    """Print a result as JSON, or else by `show`, and its place: see `print_places`.
 
     `log` logs it to MLflow and returns the id of its run there; the result is shown before.
     """
@@ -56,7 +56,7 @@ def present(
 def describe(
     found: D, log: "Callable[[], str | None] | None" = None, **places: "Path | str | None"
 ) -> dict[str, Any]:
-    """Log a result as `present` does, and return what that prints as JSON."""
+    """Log a result as `present` does, and return the JSON that `present` prints."""
     located = places | _log(log)
     return {**found.as_json(), **{name: i and str(i) for name, i in located.items()}}
 
@@ -69,7 +69,7 @@ def _log(log: "Callable[[], str | None] | None") -> "dict[str, Path | str | None
 
 
 def print_places(**places: "Path | str | None") -> None:
-    """Print where a result lies, by what is there; None is nowhere.
+    """Print the places of a result by their kind; a place that is None is left out.
 
     `mlflow_run` and `mlflow_parent` are the ids of such runs in MLflow.
     """
@@ -89,13 +89,13 @@ def open_browser(address: str) -> None:
 
 
 def show_path(path: Path) -> str:
-    """Return a path as it is called in this folder, where it lies below that."""
+    """Return a path relative to the working folder, if it is below that."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def print_next(*calls: str) -> None:
-    """Print which calls of `assay` to make next, as they are made in this folder, a line each."""
+    """Print the next calls of `assay` to make in this folder, a line each."""
     program = ".venv/bin/assay" if find_checkout() == Path.cwd() else "assay"
     for word, call in zip_longest(["next"], calls, fillvalue="or"):
         click.echo(f"{word:<8}{program} {call}")
@@ -131,8 +131,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 def make_console() -> "Console":
-    """Return a console as wide as the terminal; in a pipe, where no `$COLUMNS` says otherwise, as
-    wide as anything takes.
+    """Return a console as wide as the terminal; in a pipe without `$COLUMNS`, of unbounded width.
 
     A pipe is no terminal, whatever `$FORCE_COLOR` says: `SafeStream` lets no colours through.
     """

@@ -77,7 +77,7 @@ def pool(
 
 
 def _collection(run: "StoredRun") -> str:
-    """Return what the config calls the collection, by which it is found again."""
+    """Return the name of the collection in the config, by which it is found again."""
     return str(run.manifest.config.get("dataset") or run.manifest.collection.name)
 
 

@@ -19,7 +19,7 @@ MOST_WARNINGS = 2  # shown without --full
 
 
 def wants_full() -> bool:
-    """Say whether the command that runs was given its option --full."""
+    """Return True if the running command was given its option --full."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(FULL_KEY))
 
@@ -27,8 +27,8 @@ def wants_full() -> bool:
 def print_report(report: Report, full: bool | None = None, *, titled: bool = True) -> None:
     """Print a report: with `full` every block, column and warning of it.
 
-    None stands for what the command was told by its option --full. One that is not `titled` begins
-    with its verdict, which names what it is of.
+    None stands for the command's option --full. A report that is not `titled` begins with its
+    verdict, which names its subject.
     """
     full = wants_full() if full is None else full
     console = make_console()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RunCommandOptions(WorkerOptions, PipelineOptions):
-    """Which pipelines are run, and how."""
+    """The options of `assay run`: the pipelines to run, and how."""
 
     dry_run: bool = Field(
         False, description="Ask no service: say what the run should be billed, and make none."
@@ -97,7 +97,7 @@ def _print_json(told: "list[dict[str, Any]]") -> None:
 
 
 def print_summary(summary: "Summary", reused: bool = False, full: bool | None = None) -> None:
-    """Print what a run found in plain words, its measures and what to check.
+    """Print the verdict of a run in plain words, its measures and what to check.
 
     `full` is that of `print_report`.
     """
@@ -113,7 +113,7 @@ def print_summary(summary: "Summary", reused: bool = False, full: bool | None = 
 
 
 def _print_dry_run(found: "DryRun") -> None:
-    """Print what a run should be billed."""
+    """Print the estimated bill of a run."""
     from assay.eval.cli.output import make_console, make_table, print_table
     from assay.eval.runs.summary.cost import dollars
 

@@ -20,7 +20,7 @@ SHOWN = ("nDCG@10", "MRR@10", "Recall@10")
 
 
 class ListOptions(RunFilter):
-    """Which runs are listed, and by which measures."""
+    """The options of `assay runs list`: the runs to list, and the measures to show."""
 
     measures: Annotated[tuple[str, ...], Option(("--measure",))] = Field(
         (), description="What to show, and to order by; repeatable."
@@ -28,7 +28,7 @@ class ListOptions(RunFilter):
 
 
 class DeleteOptions(RunFilter):
-    """Which runs are deleted."""
+    """The options of `assay runs delete`: the runs to delete."""
 
     runs: Annotated[tuple[str, ...], Argument()] = ()
     dry_run: bool = Field(False, description="Say what would be deleted; delete nothing.")
@@ -102,7 +102,7 @@ def show(run: str, as_json: bool) -> None:
     from assay.eval.runs.stored import load
 
     folder = find_stored(reports_folder(), run)
-    manifest = load(folder).manifest  # says what is wrong with a run that cannot be read
+    manifest = load(folder).manifest  # raises the error of a run that cannot be read
     row = read_run(folder)
     assert row is not None
     command = " ".join(map(str, manifest.environment.get("command", ())))

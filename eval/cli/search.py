@@ -1,4 +1,4 @@
-"""`assay search`: one query, what is found, and what every step did."""
+"""`assay search`: one query, its hits, and the trace of every step."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,7 @@ SHOWN = 5  # references of a hit that are shown
 
 
 class SearchOptions(ConfigOptions):
-    """What is searched, for what, and what is shown of it."""
+    """The options of `assay search`: where and what to search, and what to show."""
 
     query: Annotated[str, Argument()]
     k: int = Field(5, ge=1, le=LARGEST, description="Hits to show.")

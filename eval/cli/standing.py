@@ -1,4 +1,4 @@
-"""Where a project stands: what bare `assay` prints in a folder with a project file."""
+"""The state of a project, which bare `assay` prints in a folder with a project file."""
 
 import shlex
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ LONGEST = 200  # characters of a verdict
 
 
 def print_standing(project: "Project") -> None:
-    """Print the collection, the runs of each pipeline, the last verdicts, and what to do next.
+    """Print the collection, the runs of each pipeline, the last verdicts, and the next step.
 
-    Raises AssayError where the project file names a pipeline that is not there.
+    Raises AssayError if the project file names a pipeline that does not exist.
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.report.formats import shorten
@@ -71,7 +71,7 @@ def _list_next(
     findings: list["Finding"],
     reports: Path,
 ) -> Iterator[str]:
-    """Yield the call that is missing first: a run, a comparison, a baseline; else the gate."""
+    """Yield the first missing call: a run, a comparison, a baseline; else the gate."""
     from assay.eval.studies.run.findings import KINDS
 
     missing = [name for name, row in newest.items() if row is None]

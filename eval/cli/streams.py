@@ -15,9 +15,9 @@ from assay.retrievers.base.printing import COLOUR, neutralise
 
 
 class SafeStream(io.TextIOWrapper):
-    """A stream of text that prints what `neutralise` makes of it; `commands` is the one below.
+    """A text stream that passes all it prints through `neutralise`; `commands` is the one below.
 
-    What the encoding lacks is printed as a question mark. Of escapes a terminal gets colours alone.
+    Characters that the encoding lacks are printed as ?. A terminal gets no escapes but colours.
     """
 
     def __init__(self, below: TextIO) -> None:
@@ -43,7 +43,7 @@ class SafeStream(io.TextIOWrapper):
 
 @contextmanager
 def safe_streams() -> Iterator[None]:
-    """Print by `SafeStream` in this block, where the streams are those of a process."""
+    """Print through `SafeStream` in this block, if the streams are those of a process."""
     kept = sys.stdout, sys.stderr
     made: list[Any] = [
         SafeStream(stream) if hasattr(stream, "buffer") else stream for stream in kept

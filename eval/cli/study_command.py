@@ -28,7 +28,7 @@ BOUNDS = {Ge: ("ge", "min"), Gt: ("gt", "min"), Le: ("le", "max"), Lt: ("lt", "m
 
 
 def make_command(study: Study[O, F]) -> click.Command:
-    """Return the command of a study; its help is the docstring of what finds the answer."""
+    """Return the command of a study; its help is the docstring of the study's `find`."""
 
     def call(as_json: bool, no_track: bool = True, **given: Any) -> None:
         from assay.eval.cli.output import print_json, track
@@ -71,7 +71,7 @@ def make_command(study: Study[O, F]) -> click.Command:
 
 
 def takes(options: type[StudyOptions]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the arguments and options of a model, which it is called with."""
+    """Give a command the arguments and options of a model, and call it with that model."""
 
     def offer(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -106,7 +106,7 @@ def read_options(options: type[O], given: Mapping[str, Any]) -> O:
 
 
 def _name_places(written: Written) -> dict[str, Any]:
-    """Return where the files of a finding are, as JSON values."""
+    """Return the places of the files of a finding, as JSON values."""
     return {
         name: [str(path) for path in place] if isinstance(place, Sequence) else place and str(place)
         for name, place in written.places.items()
@@ -114,7 +114,7 @@ def _name_places(written: Written) -> dict[str, Any]:
 
 
 def _print_end(written: Written, tracked: Mapping[str, str | Sequence[str] | None]) -> None:
-    """Print where a finding lies, and what to do next."""
+    """Print the places of a finding, and the next steps."""
     from assay.eval.cli.output import print_next, print_places
 
     places = {
@@ -187,7 +187,7 @@ def _find_kind(field: FieldInfo, told: Option) -> tuple[click.ParamType[Any] | N
 
 
 def _strip(annotation: Any) -> Any:
-    """Return a type without what it is annotated with."""
+    """Return a type without its annotations."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 

@@ -1,9 +1,9 @@
-"""A pipeline that is timed from outside: `python -m assay.eval.cli.timing CONFIG
+"""Timing of a pipeline by another process: `python -m assay.eval.cli.timing CONFIG
 [KEY.PATH=VALUE]...`.
 
 It speaks the line protocol of `assay.eval.runs.execution.interleaved_timing`, and is started by
 `assay gate --base`, also in a checkout of another version. So the protocol is an interface between
-versions: keep it.
+versions: do not change it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`assay traces`: searches that somebody's own system made become rankings and queries."""
+"""`assay traces`: rankings and queries from the searches of a user's own system."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

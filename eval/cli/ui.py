@@ -1,4 +1,4 @@
-"""`assay ui`: one page of all that the folder of reports holds."""
+"""`assay ui`: one page on all contents of the folder of reports."""
 
 import click
 

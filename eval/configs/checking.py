@@ -1,4 +1,4 @@
-"""The rules of conformance, put to a retriever or a part of somebody's own."""
+"""The rules of conformance, applied to a user's own retriever or part."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ from assay.retrievers.settings.plugins import load_class
 
 SHOWN = 300  # characters of what broke a rule
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-# What only a retriever that indexes the documents of the rules can keep or break.
+# Rules that apply only to a retriever that indexes the documents of the rules.
 OF_DOCUMENTS = {
     conformance.result_does_not_depend_on_the_order_of_documents,
     conformance.chunks_are_true,
@@ -34,7 +34,7 @@ OF_DOCUMENTS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one rule; `why` says what broke it, or why it was not tried."""
+    """The outcome of one rule; `why` says what broke it, or why it was not tried."""
 
     part: str
     rule: str
@@ -44,7 +44,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ConformanceReport:
-    """Every rule that something was put to, in order."""
+    """The verdicts of all rules on one subject, in order."""
 
     what: str
     verdicts: Sequence[Verdict]
@@ -61,11 +61,11 @@ class ConformanceReport:
 
 
 def check(what: str, overrides: Sequence[str]) -> ConformanceReport:
-    """Put what `what` names to every rule of its kind.
+    """Check what `what` names against every rule of its kind.
 
     It is a config by its path or name, `package.module:Class` or the address of a service;
-    `overrides` change the config, or are the keys of a class of settings. Of a pipeline the parts
-    that are plugged in are checked too. Raises AssayError where there is no such thing.
+    `overrides` change the config, or are the keys of a class of settings. The plugged-in parts of
+    a pipeline are checked too. Raises AssayError if there is no such thing.
     """
     resources = make_resources(Quiet())
     if is_config(what):

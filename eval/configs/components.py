@@ -1,4 +1,4 @@
-"""All that a config can name, in the order in which it does."""
+"""All that a config can name, in the order of a config's keys."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def list_components() -> Iterator[Component]:
 
 
 def _list_bases() -> Iterator[Component]:
-    """Yield the configs that come with Assay, each with what it builds on."""
+    """Yield the configs that come with Assay, each with its base."""
     for path in sorted(find_shipped("configs").glob("*.yaml")):
         if path.stem not in NO_PIPELINES:
             given = parse_yaml(path.read_text("utf-8"), str(path))
@@ -68,7 +68,7 @@ def _list_bases() -> Iterator[Component]:
 
 
 def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
-    """Yield the alternatives of a field whose settings are told apart by `type`."""
+    """Yield the alternatives of a field whose settings are distinguished by `type`."""
     info = model.model_fields[field]
     for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
         for name in list_tags(settings):
@@ -77,13 +77,13 @@ def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
 
 
 def _served(key: str, part: Part[Any]) -> Iterator[Component]:
-    """Yield the services that may stand where a model's name may."""
+    """Yield the services that may be given in place of a model's name."""
     for settings in part.types.values():
         yield Component(key, f"{{type: {name_type(settings)}}}", _summarise(settings))
 
 
 def _plugged(key: str, info: FieldInfo) -> Iterator[Component]:
-    """Yield the way to a part of one's own, and those that installed packages offer."""
+    """Yield the form of a user's own part, and the parts that installed packages offer."""
     inner = (get_args(info.annotation) or (None,))[-1]
     part = find_part([*info.metadata, *getattr(inner, "__metadata__", ())])
     if part is None:
@@ -99,7 +99,7 @@ def _summarise(settings: type[BaseModel]) -> str:
 
 
 def _models(key: str, kind: str) -> Iterator[Component]:
-    """Yield the pinned models of a kind, then what else may stand there."""
+    """Yield the pinned models of a kind, then the alternatives to them."""
     missing = "" if find_spec("sentence_transformers") else "st"
     for pin in list_pinned():
         if pin.kind == kind:

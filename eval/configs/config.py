@@ -107,7 +107,7 @@ def make_config(
 def _reach(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
     """Return `config` with measures by the names shown, and with a depth that they look at.
 
-    Raises AssayError for one that looks at more hits than are to be kept, or than legs hand on.
+    Raises AssayError for one that looks at more hits than are kept, or than legs return.
     """
     named = measures.check_ranking(config.measures)
     pipeline = config.retriever if isinstance(config.retriever, PipelineSettings) else None
@@ -124,7 +124,7 @@ def _reach(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
                 f"measures: {measures.find_deepest(named)} looks at {wanted:,} hits, and no leg "
                 f"hands on more than {listed:,}; allowed: up to @{listed}, or {' '.join(keys)}"
             )
-        # Of one list alone the first hits are the same, however many follow.
+        # The first hits of a single list are the same, however many follow.
         ((name, leg),) = pipeline.active.items()
         legs = {**pipeline.legs, name: leg.model_copy(update={"depth": wanted})}
         update["retriever"] = pipeline.model_copy(update={"legs": legs})
@@ -139,7 +139,7 @@ def make_schema() -> dict[str, Any]:
         "description": "a config whose keys hold where this one has none: its path from this file, "
         "or its name",
     }
-    # What is missing here may stand in the base, and what stands there may be taken out by null.
+    # Keys that are missing here may be in the base, and null removes those of the base.
     schema.pop("required", None)
     for model in (schema, *schema["$defs"].values()):
         for field in model.get("properties", {}).values():
@@ -159,9 +159,9 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def list_trusted(config: str | Path) -> list[str]:
-    """Return what a config and its bases ask for that needs trust, a line each, with the file.
+    """Return the requests of a config and its bases that need trust, a line each, with the file.
 
-    Nothing is imported, sent or read of what they name. Raises AssayError where one is no mapping.
+    Nothing that they name is imported, sent or read. Raises AssayError if one is no mapping.
     """
     told: list[str] = []
     above: tuple[Path, ...] = ()

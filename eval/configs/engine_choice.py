@@ -9,16 +9,16 @@ from assay.retrievers.legs.registry import LEGS
 
 
 class StayingKeysError(AssayError):
-    """A leg moved to an engine, where some of its keys have no meaning."""
+    """A leg was moved to an engine in which some of its keys have no meaning."""
 
 
 def choose_engine(values: dict[str, Any], type_: str) -> None:
     """Let a config, as read, search in the engine `type_` with its default settings.
 
-    Legs on an engine move to that one, if it has their search. Where there is none, a dense leg
-    keeps its encoder and depth and moves there: the store is searched by vectors alone, and fused
-    here with the other legs. The name says so. Raises AssayError where nothing can move, or the
-    engine does not fuse and should, or there is no such engine.
+    Legs on an engine move to that one, if it has their search. If there is none, a dense leg keeps
+    its encoder and depth and moves there: the store is searched by vectors alone, and its list is
+    fused here with the other legs. The name says so. Raises AssayError if nothing can move, if the
+    engine does not fuse and should, or if there is no such engine.
     """
     can = read_engine(type_).settings.capabilities
     legs = _find_legs(values)
@@ -26,7 +26,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     if "native_hybrid" in types.values() and "hybrid" not in can.searches:
         raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
     there = [kind for kind, moved, search in MOVES if kind == moved and search in can.searches]
-    # Where the store fuses nothing, every list that it has is fused here as a leg.
+    # If the store does not fuse, each of its lists is fused here as a leg.
     others = [
         kind
         for kind, moved, search in MOVES
@@ -61,13 +61,13 @@ def check_keys(values: dict[str, Any], type_: str) -> None:
 
 
 def _list_staying(moved: str) -> set[str]:
-    """Return the keys of legs that become a `moved` one in an engine which that does not have."""
+    """Return the keys that a `moved` leg lacks, of the legs that become one in an engine."""
     here = (LEGS.types[type_].model_fields for type_, to, _ in MOVES if to == moved)
     return {key for fields in here for key in fields if key not in LEGS.types[moved].model_fields}
 
 
 def _find_legs(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the legs of a config, as read; none where there is no such mapping."""
+    """Return the legs of a config, as read; none if it has no such mapping."""
     retriever = values.get("retriever")
     legs = retriever.get("legs") if isinstance(retriever, dict) else None
     return legs if isinstance(legs, dict) else {}

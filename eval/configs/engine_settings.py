@@ -1,4 +1,4 @@
-"""Which engines are looked at, with which settings."""
+"""The engines that a command looks at, and their settings."""
 
 import os
 import shlex
@@ -29,7 +29,7 @@ class ConfiguredEngine:
 
     @property
     def label(self) -> str:
-        """The type with what is not as by default."""
+        """The type, and the settings that differ from the defaults."""
         return " ".join([self.type, *self.overrides])
 
     def command(self, name: str, collection: str, *options: str) -> str:
@@ -80,13 +80,13 @@ def list_types() -> list[str]:
 
 
 def list_engines() -> list[ConfiguredEngine]:
-    """Return every engine as it is by default, those of this process first."""
+    """Return every engine with default settings, those of this process first."""
     engines = [read_engine(type_) for type_ in list_types()]
     return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
 
 
 def is_usable(engine: ConfiguredEngine) -> bool:
-    """Say whether an engine can be used here: installed, and of a server the address set."""
+    """Return True if an engine is usable here: installed, and if a server, with an address."""
     can = engine.settings.capabilities
     addressed = not can.server or can.embedded or bool(os.environ.get(can.address))
     return can.installed and addressed
@@ -95,7 +95,7 @@ def is_usable(engine: ConfiguredEngine) -> bool:
 def choose_engines(words: Sequence[str]) -> list[ConfiguredEngine]:
     """Return the engines of these types, or all that can be used here. Raises AssayError.
 
-    A `key.path=value` is a setting of the engine that stands before it.
+    A `key.path=value` is a setting of the engine before it.
     """
     named: list[tuple[str, list[str]]] = []
     for word in words:

@@ -1,4 +1,4 @@
-"""Where things lie on this machine. Machine facts come from the environment, never a config."""
+"""Locations on this machine. Machine facts come from the environment, never from a config."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ DATASET = "tarnwick"
 
 
 def reports_folder() -> Path:
-    """Return `$ASSAY_REPORTS`, what the project file says, or `reports` in the working folder."""
+    """Return `$ASSAY_REPORTS`, the project file's folder, or `reports` in the working folder."""
     named = os.environ.get("ASSAY_REPORTS")
     if not named and (project := find_project()):
         named = project.reports
@@ -27,7 +27,7 @@ def default_dataset() -> str:
 
 
 def find_project() -> "Project | None":
-    """Return what the working folder's `assay.toml` or `pyproject.toml` says; None without.
+    """Return the project of the working folder's `assay.toml` or `pyproject.toml`; None without.
 
     Raises AssayError naming the file, the key and what is wrong.
     """

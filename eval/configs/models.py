@@ -1,4 +1,4 @@
-"""The models that install without a model hub: whether they are here, and fetching them."""
+"""The models that install without a model hub: their state here, and fetching them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from assay.retrievers.store.cache import Cache, default_root
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """A pinned model; `bytes` is the size of what is fetched, `fetched` says that it is here."""
+    """A pinned model; `bytes` is the size of the download, `fetched` is true if it is here."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ def list_models() -> Iterator[ModelState]:
 def fetch_models(names: Sequence[str], backend: str) -> Iterator[FetchedModel]:
     """Fetch the models with these names, or all that the default configs use, and yield each.
 
-    One of which a file is damaged is fetched anew. `backend` is `auto` or a backend. Raises
+    A model with a damaged file is fetched again. `backend` is `auto` or a backend. Raises
     AssayError, before any is fetched, for a name that is not pinned for it.
     """
     resources = make_resources()

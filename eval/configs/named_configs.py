@@ -1,4 +1,4 @@
-"""Configs by their names: those of ./configs, and those that come with Assay."""
+"""Configs by name: those of ./configs, and those that come with Assay."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
 SUFFIXES = (".yaml", ".yml")
-NO_PIPELINES = ("gate", "published", "targets")  # settings of commands that lie beside configs
+NO_PIPELINES = ("gate", "published", "targets")  # settings of commands, not configs
 
 
 def list_configs() -> dict[str, Path]:
@@ -23,15 +23,15 @@ def list_configs() -> dict[str, Path]:
 
 
 def is_config(reference: str) -> bool:
-    """Say whether `reference` is a config by path or name, with an engine or not; else a run."""
+    """Return True if `reference` is a config by path or name, with or without an engine."""
     config, _ = split_engine(reference)
     return config.endswith(SUFFIXES) or config in list_configs()
 
 
 def split_engine(reference: str | Path) -> tuple[str, str | None]:
-    """Return the config and the engine that CONFIG@ENGINE names; None where it names no engine.
+    """Return the config and the engine that CONFIG@ENGINE names; None if it names no engine.
 
-    A config or a file that bears the whole of it as its name goes before.
+    A config or a file whose name is all of it takes precedence.
     """
     text = str(reference)
     config, i, engine = text.rpartition("@")
@@ -47,9 +47,9 @@ def name_in_engine(config: str, engine: str | None) -> str:
 
 
 def add_engines(references: Sequence[str], engines: Sequence[str]) -> list[str]:
-    """Return the references, each config that names no engine in every one of `engines` instead.
+    """Return the references, with each config that names no engine replaced by one per engine.
 
-    Raises AssayError where there is no such config.
+    Raises AssayError if there is no such config.
     """
     free = {text for text in references if is_config(text) and split_engine(text)[1] is None}
     if engines and not free:
@@ -81,16 +81,16 @@ def find_config(config: str | Path, source: str = "config") -> Path:
             f"{config}: there is no such file here; say `{path.stem}` for {named[path.stem]}"
         )
     if path.suffix in SUFFIXES and any(path.parent.glob("*.yaml")):
-        return path  # its reader lists those beside it
+        return path  # its reader lists those of the same folder
     raise AssayError(_refuse(path.stem if path.suffix in SUFFIXES else str(config), str(config)))
 
 
 def find_base(base: str, path: Path, above: Collection[Path]) -> Path:
     """Return the file that the config at `path` names as its base.
 
-    That is a path from its folder; or a name, of a config beside it or of one that has a name
-    anywhere. The files `above`, which are based on one another down to `path`, are passed over for
-    a name, so that a config may bear that of its base. Raises AssayError.
+    That is a path from its folder; or the name of a config in the same folder or of a named config
+    anywhere. When looking up a name, the files `above`, which are based on one another down to
+    `path`, are skipped, so that a config may have the name of its base. Raises AssayError.
     """
     source = f"{path}: base"
     beside = parse_path(base, source, path.parent)

@@ -1,4 +1,4 @@
-"""Mappings laid over mappings, and single keys set by `key.path=value`."""
+"""Merging of mappings, and setting of single keys by `key.path=value`."""
 
 from collections.abc import Mapping
 from typing import Any, get_origin
@@ -9,7 +9,7 @@ from assay.retrievers.settings.errors import descend, find_member, resolve_key
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay `over` on `base`: mappings merge, unless their `type` changes; all else is replaced."""
+    """Merge `over` into `base`: mappings unless their `type` changes; all else is replaced."""
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
@@ -24,7 +24,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def apply_override(values: dict[str, Any], override: str, kind: Any) -> None:
     """Set one `key.path=value` in `values`, which become a `kind`; the value is read as YAML.
 
-    The path may lead through what is stated by default alone, of which the `type` then stays.
+    The path may lead through a key that only has its default value; its `type` is then kept.
     """
     path, value = read_override(override)
     *parents, last = path.split(".")
@@ -49,9 +49,9 @@ def read_override(override: str) -> tuple[str, Any]:
 
 
 def drop_nulls(values: Any, kind: Any) -> Any:
-    """Return `values`, which become a `kind`, without what null takes out of a mapping by names.
+    """Return `values`, which become a `kind`, without entries of mappings by names that are null.
 
-    So a leg of a base is left out. A key that a model names keeps its null.
+    This removes a leg of a base. A key that is a field of a model keeps its null.
     """
     member = find_member(kind, values)
     if isinstance(values, list):
@@ -77,7 +77,7 @@ def _step(place: Any, key: str, override: str, kind: Any) -> Any:
 
 
 def _open(place: dict[str, Any], key: str, kind: Any) -> Any:
-    """Return what can be stated below `key`, where so far there is nothing or a single value."""
+    """Return the mapping or list in which keys below `key` are set; a single value stays one."""
     stated, shown = place.get(key), resolve_key(kind, place, key)
     if stated is None and isinstance(shown, dict):
         return {"type": shown["type"]} if "type" in shown else {}

@@ -1,4 +1,4 @@
-"""The project file: what commands in its folder take where the command line names nothing."""
+"""The project file: defaults of commands in its folder."""
 
 import json
 import tomllib
@@ -57,7 +57,7 @@ class Project(Settings):
         return self._source
 
     def list_pipelines(self) -> list[str]:
-        """Return the pipelines. Raises AssayError where there is none, or no such config."""
+        """Return the pipelines. Raises AssayError if there is none, or no such config."""
         if not self.pipelines:
             raise AssayError(
                 f"{self.source}: pipelines: missing; name one there or on the command line"
@@ -69,7 +69,7 @@ class Project(Settings):
     def complete(
         self, references: tuple[str, ...], base: str | None
     ) -> tuple[list[str], str | None]:
-        """Return what is compared and its base, with all that a command line left open.
+        """Return the references to compare and the base, with defaults for what is not given.
 
         Without references these are the pipelines; a single one is compared with the baseline.
         Overrides among the references stay. Raises AssayError as `list_pipelines` does.
@@ -87,7 +87,7 @@ class Project(Settings):
 
 
 def read_project() -> Project | None:
-    """Return what the working folder's file says, `assay.toml` before `pyproject.toml`.
+    """Return the project of the working folder, from `assay.toml` before `pyproject.toml`.
 
     None where it has none. Raises AssayError naming the file, the key, what is wrong and what is
     allowed.
@@ -117,7 +117,7 @@ def _read(path: Path, _changed: int) -> Project | None:
 
 
 def write_project(collection: str, pipeline: str) -> Path | None:
-    """Write `assay.toml` into the working folder; None where this has a project file already."""
+    """Write `assay.toml` into the working folder; return None if it has a project file already."""
     if read_project() is not None:
         return None
     quoted = {"collection": collection, "pipeline": pipeline}

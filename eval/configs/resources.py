@@ -1,4 +1,4 @@
-"""What retrievers are built with here: the user's cache, and the threads they may use."""
+"""The resources that retrievers are built with: the user's cache and the number of threads."""
 
 from assay.eval.configs.locations import threads
 from assay.eval.progress import ConsoleProgress
@@ -8,5 +8,5 @@ from assay.retrievers.store.cache import Cache, default_root
 
 
 def make_resources(progress: Progress | None = None) -> Resources:
-    """Return a resources with the user's cache; progress is shown on the console by default."""
+    """Return resources with the user's cache; progress is shown on the console by default."""
     return Resources(Cache(default_root()), progress or ConsoleProgress(), threads())

@@ -1,4 +1,4 @@
-"""What came of asking a language model about stored runs."""
+"""The results of asking a language model about stored runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from assay.retrievers.services.ledger import CostLedger
 
 
 class RunFinding(Protocol):
-    """What was found of one run, and the file in its folder that holds it."""
+    """The findings for one run, and the file in its folder that holds them."""
 
     @property
     def run(self) -> StoredRun: ...  # noqa: D102
@@ -30,7 +30,7 @@ R = TypeVar("R", bound=RunFinding)
 
 @dataclass(frozen=True, slots=True)
 class AskedRuns(Generic[R]):
-    """The results by run. `ledger` is None where no model is asked."""
+    """The results by run. `ledger` is None if no model is asked."""
 
     results: Sequence[R]
     ledger: CostLedger | None
@@ -41,20 +41,20 @@ class AskedRuns(Generic[R]):
         return {"runs": runs, "asked": self.ledger and describe(self.ledger)}
 
     def show(self) -> list[Facts]:
-        """Return where the results lie, and what calls were made."""
+        """Return blocks on the files of the results, and on the calls made."""
         files = [(result.path.stem, str(result.path)) for result in self.results]
         return [Facts("Files", files), *(account(self.ledger) if self.ledger else ())]
 
 
 def write(found: AskedRuns[R], *_: object) -> Written:
-    """Return the files that were written as the runs were asked about."""
+    """Return the files of the results, which exist already."""
     return Written({}, [result.path for result in found.results])
 
 
 def log(
     found: AskedRuns[R], list_metrics: Callable[[R], Mapping[str, float]], lab: Lab
 ) -> list[str]:
-    """Add the results to the MLflow runs of their runs, where these have any; return their ids."""
+    """Add the results to the MLflow runs of their runs, if these have any; return their ids."""
     return [
         id_
         for result in found.results

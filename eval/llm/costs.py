@@ -1,4 +1,4 @@
-"""What calls to a language model cost: foretold before they are made, and told afterwards."""
+"""The cost of calls to a language model: estimated before the calls, reported after them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ from assay.retrievers.services.prices import LISTED
 def foretell(
     what: str, counted: DryRun, about: Mapping[str, Any], lines: Sequence[str] = ()
 ) -> Preview:
-    """Return what a dry run says of `what`: first `lines`, then what is known and what it costs.
+    """Return the preview of `what` by a dry run: `lines`, known answers, calls to make, and cost.
 
-    `about` is the JSON of what is asked, beside the estimate.
+    `about` holds JSON values on what is asked, which are added to those of the estimate.
     """
     usage, named = counted.usage, f"{counted.to_ask} to ask {counted.model.name}"
     told = [
@@ -35,7 +35,7 @@ def foretell(
 
 
 def account(ledger: CostLedger) -> list[Facts]:
-    """Return what calls were made, by this command and before; nothing where it made none."""
+    """Return a block on the calls made, by this command and before; none if it made no call."""
     if not ledger.run.calls:
         return []
     run, earlier = ledger.run, ledger.earlier
@@ -54,5 +54,5 @@ def account(ledger: CostLedger) -> list[Facts]:
 
 
 def describe(ledger: CostLedger) -> dict[str, Any] | None:
-    """Return the account as JSON values; None where this command made no call."""
+    """Return the account as JSON values; None if this command made no call."""
     return ledger.as_json() if ledger.run.calls else None

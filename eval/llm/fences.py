@@ -1,4 +1,4 @@
-"""Texts of documents in a prompt: data, between marks that none of them can close."""
+"""Texts of documents in a prompt, fenced as data by marks that no text can close."""
 
 from assay.retrievers.store.digest import digest
 
@@ -10,6 +10,6 @@ FENCES = (
 
 
 def fence(text: str) -> str:
-    """Return `text` between marks that it does not hold, as they have a digest of it."""
+    """Return `text` between marks that it cannot contain, since they have a digest of it."""
     mark = f"passage-{digest('fence', text)[:CODE]}"
     return f"<{mark}>\n{text}\n</{mark}>"

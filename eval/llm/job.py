@@ -1,7 +1,7 @@
-"""Work that asks a language model: what it should cost, and its results as they come.
+"""Work that asks a language model: its estimated cost, and its results as they come.
 
-A study says what it asks in tasks. A task gets `Ask` and returns a result, with as many prompts on
-its way as it needs. The same tasks run for an estimate, by examples, and for real.
+A study defines tasks. A task gets `Ask` and returns a result, and may send any number of prompts.
+The same tasks run for an estimate, with example answers, and for real.
 """
 
 from collections import deque
@@ -31,9 +31,9 @@ GOES_ON = "what was answered is kept: the same command goes on from there"
 
 
 def read_answer(ask: Ask, prompt: Prompt) -> tuple[str, str]:
-    """Return the answer to `prompt`, and in one phrase what is wrong with it, "" for nothing.
+    """Return the answer to `prompt`, and its fault in one phrase, "" for none.
 
-    Raises AssayError where no further call can succeed.
+    Raises AssayError if no further call can succeed.
     """
     try:
         answer = ask(prompt)
@@ -49,9 +49,9 @@ class LlmJob(Generic[K, T]):
     """Tasks by key for one language model, within one budget.
 
     - `what`: names the work in the progress.
-    - `about`: tells its ledger, which is that of all its calls, from those of other jobs; the
+    - `about`: identifies its ledger, which has all its calls, among those of other jobs; the
       values are any that a digest is made of.
-    - `groups`: tasks of one group share what a provider caches; the first goes before the others.
+    - `groups`: tasks of one group share what a provider caches; the first runs before the others.
     """
 
     session: LlmSession
@@ -66,7 +66,7 @@ class LlmJob(Generic[K, T]):
         return self.session.ledger(*self.about)
 
     def count(self) -> DryRun:
-        """Return what is known, and what the others should cost. Nothing is asked."""
+        """Return the number of known answers, and the estimate for the others. Nothing is asked."""
         counted = self.session.count(cached=bool(self.groups))
         self._run(Asking(counted.ask), lambda *_: None)
         return counted
@@ -74,7 +74,7 @@ class LlmJob(Generic[K, T]):
     def run(self, keep: Callable[[K, T], object] = lambda *_: None) -> dict[K, T]:
         """Return the results of all tasks, in their order; `keep` gets each the moment it is known.
 
-        Kept answers need no key. Raises AssayError where the budget, a missing key or extra, or an
+        Kept answers need no key. Raises AssayError if the budget, a missing key or extra, or an
         answer ends it, and while another process is at the same job.
         """
         if not self.tasks:
@@ -100,9 +100,9 @@ class LlmJob(Generic[K, T]):
 
 @dataclass
 class Asking:
-    """Runs tasks, `at_once` at a time, by what `ask` answers.
+    """A runner of tasks, `at_once` at a time, with the answers of `ask`.
 
-    The calls of `client`, if the answers come from one, are stopped where a task ends it all; those
+    The calls of `client`, if the answers come from one, are stopped if a task ends it all; those
     under way are awaited.
     """
 
@@ -120,9 +120,9 @@ class Asking:
     ) -> Iterator[tuple[K, T]]:
         """Yield the result of each task the moment it is known, with its key.
 
-        Once a task raised AssayError none is begun; what is under way is still yielded, and the
-        first such error is then raised. Other errors are raised at once. Of tasks with one of
-        `groups`, the first goes before the others, as it fills the provider's cache for them.
+        Once a task raised AssayError no other is started; results of tasks under way are still
+        yielded, and the first such error is then raised. Other errors are raised at once. Within
+        each of `groups`, the first task runs before the others: it fills the provider's cache.
         """
         yield from self.progress.track(self._run(tasks, groups or {}), what, len(tasks))
         if self._stopped:
@@ -133,7 +133,7 @@ class Asking:
     ) -> Iterator[tuple[K, T]]:
         queue = _Queue(tasks, groups)
         running: dict[Future[T], K] = {}
-        # Threads only end once their calls do: whatever happens here stops those that wait.
+        # Threads only end once their calls do: any failure here stops those that wait.
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
                 while True:
@@ -163,9 +163,9 @@ class Asking:
 
 
 class _Queue(Generic[K]):
-    """Keys of tasks that wait.
+    """The keys of waiting tasks.
 
-    The first of a group goes alone. The others then go before any other group, while the
+    The first of a group runs alone. The others then run before any other group, while the
     provider's cache lasts.
     """
 
@@ -191,5 +191,5 @@ class _Queue(Generic[K]):
         return (self._ready or self._leads).popleft()
 
     def land(self, key: K) -> None:
-        """Let the others of the group of `key` go."""
+        """Release the other tasks of the group of `key`."""
         self._ready.extend(self._siblings.pop(self._groups.get(key), ()))

@@ -1,9 +1,9 @@
-"""Models of one family: what one of them writes, another of them may favour."""
+"""Models of one family, which may favour texts that another of them wrote."""
 
 import re
 from collections.abc import Mapping
 
-# By vendor, what its models' names begin with, after a provider's or an owner's.
+# The beginnings of model names by vendor, after the name of a provider or an owner.
 VENDORS = {
     "Anthropic": r"claude",
     "OpenAI": r"gpt|chatgpt|o\d|text-embedding-(?:3|ada)|davinci",
@@ -23,7 +23,7 @@ VENDORS = {
 
 
 def find_vendor(model: str) -> str:
-    """Return whose model `model` is by its name, "" where that is not known.
+    """Return the vendor of `model` by its name, "" if that is not known.
 
     >>> find_vendor("openai gpt-6-luna"), find_vendor("anthropic.claude-haiku"), find_vendor("x")
     ('OpenAI', 'Anthropic', '')
@@ -39,7 +39,7 @@ def find_vendor(model: str) -> str:
 def warn_of_families(models: Mapping[str, str]) -> list[str]:
     """Return a line for each vendor whose models have several parts in one experiment.
 
-    `models` are names of models by what they do: generator, judge, reranker, encoder.
+    `models` are names of models by their part: generator, judge, reranker, encoder.
 
     >>> warn_of_families({"generator": "gpt-6-luna", "judge": "openai/gpt-5", "encoder": "bge-m3"})
     ['generator and judge are models of OpenAI: one may favour what the other writes']

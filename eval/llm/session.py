@@ -20,7 +20,7 @@ from assay.retrievers.store.digest import digest
 
 @dataclass(frozen=True, slots=True)
 class LlmSession:
-    """The language model that is asked, and what is known of it; `purpose` names its ledgers.
+    """A language model to ask, with its prices and cache; `purpose` names its ledgers.
 
     `kind` names the entries of the cache in which its answers are kept.
     """
@@ -38,14 +38,14 @@ class LlmSession:
         return AnswerCache(self.resources.cache, self.model, self.kind)
 
     def count(self, *, cached: bool = False) -> DryRun:
-        """Return what answers by kept answers and examples, and counts what is to be asked.
+        """Return a dry run, which answers with kept answers and examples, and counts calls to make.
 
         With `cached` it takes the provider's cache of shared documents into account.
         """
         return DryRun(self.model, self.prices, self.library, cached)
 
     def ledger(self, *about: Any) -> CostLedger:
-        """Return the ledger, not yet open, of all runs of one job; `about` tells jobs apart."""
+        """Return the ledger, not yet open, of all runs of one job; `about` identifies the job."""
         job = digest(f"{self.purpose} job", *about)
         path = self.resources.cache.root / f"{self.purpose}-ledger" / f"{job}.jsonl"
         return CostLedger(path, self.prices, self.settings.max_cost_usd)
@@ -60,11 +60,11 @@ def make_session(
     dry_run: bool = False,
     kind: str = CACHE_KIND,
 ) -> LlmSession:
-    """Return the model that is `asked`, whose answers have `max_tokens` unless told otherwise.
+    """Return the model that is `asked`, whose answers have `max_tokens` unless it sets another.
 
-    Raises AssayError naming the option that is wrong, where a budget has no prices, and where a
-    key or an extra is missing. Replies that are kept need neither: where some were asked for this
-    `purpose`, and in a dry run, it is only said.
+    Raises AssayError naming the option that is wrong, if a budget has no prices, and if a key or
+    an extra is missing. Kept replies need neither: if some were asked for this `purpose`, and in a
+    dry run, a missing one is only a warning.
     """
     given = {name: value for name, value in asked.session.items() if value is not None}
     model, settings = _read_options({"max_tokens": max_tokens} | given, resources)
@@ -82,7 +82,7 @@ def make_session(
 def _read_options(
     given: dict[str, Any], resources: Resources
 ) -> tuple[LanguageModel, CallSettings]:
-    """Return the model and how it is called. Raises AssayError naming the option that is wrong."""
+    """Return the model and the settings of calls. Raises AssayError naming the wrong option."""
     called: dict[str, Any] = {
         key: given[key] for key in ("concurrency", "max_cost_usd") if key in given
     }

@@ -1,4 +1,4 @@
-"""How long work shows itself: a bar on a terminal, plain lines in a log; on standard error."""
+"""Progress of long work on standard error: a bar on a terminal, plain lines in a log."""
 
 import shutil
 import sys
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def break_line(line: str) -> str:
-    """Return a line for standard error: on a terminal broken between words, whole in a log."""
+    """Return a line for standard error, broken between words on a terminal, unbroken in a log."""
     if not sys.stderr.isatty():
         return line
     columns = shutil.get_terminal_size().columns
@@ -30,7 +30,7 @@ def break_line(line: str) -> str:
 
 
 class ConsoleProgress:
-    """The `Progress` of the command line. Work within work shows itself below it."""
+    """The `Progress` of the command line. Nested work is shown below the outer one."""
 
     def __init__(self) -> None:
         self._live: Progress | None = None
@@ -44,7 +44,7 @@ class ConsoleProgress:
         yield from (self._bar if live else self._lines)(items, what, total)
 
     def say(self, line: str) -> None:
-        """Print one line on standard error, above the bars where there are any."""
+        """Print one line on standard error, above the bars if there are any."""
         line = break_line(line)
         if self._live is None:
             print(line, file=sys.stderr)

@@ -17,9 +17,9 @@ from assay.retrievers.base.printing import replace_controls
 
 
 class BarConsole(Console):
-    """Standard error as bars need it: rich moves the cursor, and no text that it prints can.
+    """Standard error for bars: rich may move the cursor, but no text that it prints may.
 
-    Rich keeps its control codes apart from texts. Once both are written nothing tells them apart,
+    Rich keeps its control codes separate from texts. Once written they cannot be distinguished,
     so this writes to the stream below `assay.eval.cli.streams.SafeStream`.
     """
 
@@ -30,7 +30,7 @@ class BarConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield segments, in whose texts control characters are shown as U+FFFD."""
+        """Yield segments, with control characters in their texts shown as U+FFFD."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
@@ -39,7 +39,7 @@ class BarConsole(Console):
 
 
 def make_bars() -> Progress:
-    """Return bars, not begun, that leave nothing behind."""
+    """Return bars, not started, that are erased at the end."""
     columns = (
         TextColumn("{task.description:<28}", markup=False),
         BarColumn(),

@@ -1,8 +1,7 @@
-"""What a report is made of. Each face shows these blocks in its own way, and nothing beside them.
+"""The blocks of a report. Each output format shows these in its own way, and nothing else.
 
-A cell holds a plain value: a text, a number, an estimate with its interval, or None where there is
-nothing. How it is printed is said once, by its column; a column's `key` names it in DataFrames and
-MLflow.
+A cell holds a plain value: a text, a number, an estimate with its interval, or None if empty. Its
+column says how it is printed; a column's `key` names it in DataFrames and MLflow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +47,7 @@ _PRINTERS: Mapping[str, Callable[[Any], str]] = {
 }
 # Between the ends of an interval: with signs a dash would be read as one.
 _BETWEEN = {"difference": " … ", "precise difference": " … ", "ms change": " … ", "relative": " … "}
-# Behind a value, where no heading tells its unit; its interval is in the same.
+# After a value, if no heading names its unit; its interval has the same unit.
 _UNITS = {"share": "\u00a0%", "relative": "\u00a0%", "milliseconds": " ms", "seconds": " s"}
 
 
@@ -57,9 +56,9 @@ class Column:
     """A column of a table.
 
     `value` gives the cell of a row; by default it is the attribute `key`, which may be dotted.
-    `format` may be told by the row, where rows differ in unit. `brief` columns are shown on a
-    terminal without --full. `tone` colours a cell, and `link` is an address that it leads to, ""
-    for none, as seen from the page.
+    `format` may be a function of the row, for rows that differ in unit. `brief` columns are shown
+    on a terminal without --full. `tone` colours a cell, and `link` is an address that it leads to,
+    "" for none, relative to the page.
     """
 
     key: str
@@ -81,17 +80,18 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether its cells are figures, which stand to the right."""
+        """True if its cells are figures, which are aligned to the right."""
         return self.format != "text"
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The estimates of a column, or its figures as bars, drawn beside its table.
+    """The estimates of a column, or its figures as bars, drawn next to its table.
 
-    Differences have 0 in the middle of their axis, shares lie from 0 to 1, of which no other figure
-    is drawn, others from 0 to 1 or to the largest, bars from 0 to the largest.
-    `band` gives how far around 0 a difference of a row would not be shown.
+    The axis of differences has 0 in its middle. That of shares is from 0 to 1, and no other figure
+    is drawn of them; that of others is from 0 to 1 or to the largest, that of bars from 0 to the
+    largest.
+    `band` gives the distance from 0 within which the difference of a row would not be shown.
     """
 
     column: str
@@ -101,9 +101,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Rows drawn by the figures of two columns, less `across` and more `down` being better.
+    """A plot of the rows by two columns; low values of `across` and high ones of `down` are better.
 
-    Where `log`, the axis across is logarithmic; `front` says which rows are picked out.
+    With `log`, the axis across is logarithmic; `front` says which rows are highlighted.
     """
 
     title: str
@@ -115,9 +115,9 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of the same columns, of which the first names the row. `key` names it in Python.
+    """Rows of the same columns; the first column names the row. `key` names it in Python.
 
-    `plot` is drawn beside the rows, `scatters` below them. With `shaded`, a cell with a figure is
+    `plot` is drawn next to the rows, `scatters` below them. With `shaded`, a cell with a figure is
     the darker the higher that is among all of them. A terminal shows `most` rows without --full.
     """
 
@@ -134,7 +134,7 @@ class Table:
 
     @property
     def notes(self) -> list[str]:
-        """What stands below it in a file: its note, and how many rows are left out there."""
+        """The lines below it in a file: its note, and how many rows it shows if not all."""
         left = f"The first {MOST_ROWS:,} of {len(self.rows):,} rows; the JSON has all."
         return [*filter(None, [self.note]), *([left] if len(self.rows) > MOST_ROWS else [])]
 
@@ -175,9 +175,9 @@ Block = Table | Facts | Prose | Listing
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, for people: `verdict` in sentences, what to check first, then the blocks.
+    """A report for people: `verdict` in sentences, `warnings` to check first, then the blocks.
 
-    `subject` says of what in a few words each, `description` is the user's own.
+    `subject` names what it is about, in a few words each; `description` is the user's own.
     """
 
     id: str
@@ -197,7 +197,7 @@ class Report:
 
 
 def find_drawn(table: Table, row: Any) -> OpenEstimate | None:
-    """Return the estimate of a row that its table's plot draws; None where it draws none."""
+    """Return the estimate of a row that its table's plot draws; None if it draws none."""
     value = table.find_column(table.plot.column).read(row) if table.plot else None
     if not isinstance(value, OpenEstimate):
         return None
@@ -207,16 +207,16 @@ def find_drawn(table: Table, row: Any) -> OpenEstimate | None:
 
 
 def find_number(value: Cell) -> float | None:
-    """Return the number of a cell, of an estimate its value; None where it holds none."""
+    """Return the number of a cell, of an estimate its value; None if it holds none."""
     if isinstance(value, OpenEstimate):
         return value.value
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def scale_bars(table: Table) -> dict[int, float]:
-    """Return how long the bar of each row is, as a share of the longest, by its number from 0.
+    """Return the length of the bar of each row, as a share of the longest, by row number from 0.
 
-    It is empty where the table has no bars; a row without a figure has none.
+    It is empty if the table has no bars; a row without a figure has none.
     """
     if not table.plot or table.plot.kind != "bar":
         return {}
@@ -227,7 +227,7 @@ def scale_bars(table: Table) -> dict[int, float]:
 
 
 def print_cell(value: Cell, format_: Format) -> tuple[str, str]:
-    """Return a cell as people read it, and its interval in words; "" where it has none."""
+    """Return a cell as people read it, and its interval in words; "" if it has none."""
     if value is None or value == "":
         return (NOTHING if format_ != "text" else ""), ""
     if isinstance(value, bool):

@@ -9,21 +9,21 @@ from assay.eval.report.renderers import page as block_page
 from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
 
-# The suffixes of what is written beside a result.
+# The suffixes of the files of a result.
 BESIDE = (".json", ".html", ".md")
-SUMMARY = "summary.json"  # what lists of reports show of one
+SUMMARY = "summary.json"  # the facts of a report in lists of reports
 
 
 class Finding(Protocol):
-    """What was found, by whatever command: it has a form in JSON."""
+    """The findings of any command, which have a form in JSON."""
 
     def as_json(self) -> dict[str, Any]: ...  # noqa: D102
 
 
 def write_blocks(found: Finding, report: Report, folder: Path) -> Path:
-    """Write `<kind>.json`, `report.md` and `report.html` into `folder`, which is made here.
+    """Write `<kind>.json`, `report.md` and `report.html` into `folder`, which is created.
 
-    And beside them the verdict for lists of reports. Return the path of the page.
+    The verdict for lists of reports is written there too. Return the path of the page.
     """
     pages = (folder / "report.html", folder / "report.md")
     _write(found, report, folder / f"{report.kind}.json", *pages)
@@ -33,7 +33,7 @@ def write_blocks(found: Finding, report: Report, folder: Path) -> Path:
 
 
 def write_beside(found: Finding, report: Report, path: Path) -> list[Path]:
-    """Write the JSON, the page and the Markdown by the name of `path`, each with its own suffix.
+    """Write the JSON, the page and the Markdown to `path` with the suffix of each.
 
     Return their paths, in the order of `BESIDE`.
     """

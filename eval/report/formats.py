@@ -33,7 +33,7 @@ def score(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a difference of a measure with its sign; none where it rounds to zero."""
+    """Return a difference of a measure with its sign; without one if it rounds to zero."""
     text = score(abs(value))
     if not float(text.replace(",", "")):
         return text
@@ -41,7 +41,7 @@ def signed(value: float) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value to three decimals; a dash where there is none."""
+    """Return a p-value to three decimals; a dash if there is none."""
     if value is None:
         return "–"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
@@ -83,14 +83,14 @@ def enumerate_words(words: Sequence[str]) -> str:
 
 
 def adjusted(tests: int, where: str) -> str:
-    """Return in words what p-values are adjusted for: nothing where nothing was tested."""
+    """Describe what p-values are adjusted for; empty if nothing was tested."""
     if tests <= 1:
         return f"adjusted for the 1 difference {where}" if tests else ""
     return f"adjusted for all {tests:,} differences {where} (Westfall and Young)"
 
 
 def retried(number: int) -> str:
-    """Return in words how many calls failed and were made again."""
+    """Describe the number of calls that failed and were repeated."""
     verb = "was" if number == 1 else "were"
     return f"{count(number, 'call')} that failed {verb} made again; what that cost is in no latency"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def tabulate_estimates(
     estimates: Mapping[str, OpenEstimate], index: str, value: str
 ) -> "DataFrame":
-    """Return a row an estimate, by name: `value`, `low`, `high` and `n`; NaN where no end is."""
+    """Return one row per estimate, by name: `value`, `low`, `high`, `n`; NaN for a missing end."""
     need_pandas()
     from pandas import DataFrame, Index
 

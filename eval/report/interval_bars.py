@@ -19,7 +19,7 @@ ROW, NAMES, WIDTH, FIGURES = 22, 190, 320, 70  # pixels
 
 @dataclass(frozen=True, slots=True)
 class IntervalBar:
-    """A name and its estimate; `shown` colours what is shown to differ, or has no test."""
+    """A name and its estimate; `shown` colours those that are shown to differ or have no test."""
 
     name: str
     estimate: OpenEstimate
@@ -59,7 +59,7 @@ def plot_bars(
 ) -> "Axes":
     """Draw the bars by matplotlib into `ax`, or into a new figure, and return the axes.
 
-    Raises AssayError where matplotlib is missing.
+    Raises AssayError if matplotlib is missing.
     """
     try:
         import matplotlib.pyplot as plt

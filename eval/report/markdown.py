@@ -1,4 +1,4 @@
-"""Texts of others as Markdown and HTML, in which they stay text; and the templates of pages."""
+"""Foreign texts as Markdown and HTML, in which they stay text; and the templates of pages."""
 
 import html
 import re
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
-MENTION = re.compile("(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])")  # by it GitHub calls somebody
+MENTION = re.compile("(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])")  # by it GitHub mentions a user
 CELL, LONG = 100, 2000  # characters of a query, and of a sentence
 TICKED = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"`{3,}")
@@ -21,7 +21,7 @@ FENCE = re.compile(r"`{3,}")
 
 @cache
 def make_environment() -> "Environment":
-    """Return where templates of pages are found, which fail where they name what is not there.
+    """Return the environment of page templates, which fail for names that are not defined.
 
     It keeps what it has compiled, which takes longer than a page takes to fill.
     """
@@ -39,7 +39,7 @@ def make_environment() -> "Environment":
 
 
 def coded(text: str) -> "Markup":
-    """Return a sentence as HTML in which what stands between backticks is code."""
+    """Return a sentence as HTML, with the text between backticks as code."""
     from markupsafe import Markup
 
     # Escaped first: the text itself can bring no tag.
@@ -49,7 +49,7 @@ def coded(text: str) -> "Markup":
 def plain(text: str, limit: int = CELL) -> str:
     """Return `text` on one line, so that Markdown and HTML show it as it is, in a table too.
 
-    Nobody is called by it.
+    It mentions no user of GitHub.
     """
     return MENTION.sub("@\u200b", _escape(text, limit))
 

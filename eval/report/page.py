@@ -12,7 +12,7 @@ STYLE = "report/templates/report.css"
 
 
 def dump(value: Mapping[str, Any]) -> str:
-    """Return `value` as JSON that stays data anywhere in a page."""
+    """Return `value` as JSON that is safe anywhere in a page."""
     from jinja2.utils import htmlsafe_json_dumps
 
     return htmlsafe_json_dumps(value, ensure_ascii=False, separators=(",", ":"))

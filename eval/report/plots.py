@@ -34,7 +34,7 @@ class Whisker:
 
 
 class Axis(Protocol):
-    """Where values lie."""
+    """The axis of a plot."""
 
     @property
     def low(self) -> float:
@@ -47,7 +47,7 @@ class Axis(Protocol):
         ...
 
     def place(self, value: float) -> float:
-        """Return where `value` lies, in percent of the axis; beyond its ends, the end."""
+        """Return the place of `value`, in percent of the axis; beyond its ends, the end."""
         ...
 
 
@@ -109,7 +109,7 @@ def whisker(estimate: OpenEstimate, axis: Axis) -> Whisker:
 
 
 def strip(values: Sequence[float], axis: Axis) -> str:
-    """Return an SVG path with one upright line a value, in a box of 100 by 10."""
+    """Return an SVG path with one upright line per value, in a box of 100 by 10."""
     return "".join(f"M{axis.place(value):g} 0V10" for value in values)
 
 

@@ -1,4 +1,4 @@
-"""How a run was measured, on what and by what: the fine print that lets a reader trust it."""
+"""The provenance of a run: data, machine and software, so that a reader can trust its figures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 def describe_run(manifest: Manifest) -> Pairs:
-    """Return how a run was measured, and on what."""
+    """Return facts on how a run was measured, and on which collection."""
     return (
         *_method(manifest),
         *_collection(manifest.collection),
@@ -73,7 +73,7 @@ def _collection(collection: CollectionFacts) -> Pairs:
 
 
 def describe_origin(report: Report) -> Pairs:
-    """Return how a report was made: by which id, code and machine; empty where it knows none."""
+    """Return the id, code and machine of a report; empty if it knows none."""
     if not report.id and not report.environment:
         return ()
     return ((report.kind.capitalize(), report.id), *describe_environment(report.environment))

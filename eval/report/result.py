@@ -1,4 +1,4 @@
-"""What a study gives to Python and to notebooks."""
+"""The result of a study, for Python and notebooks."""
 
 from dataclasses import dataclass
 from html import escape
@@ -21,14 +21,14 @@ F = TypeVar("F", bound=Finding)
 
 @dataclass(frozen=True, repr=False)
 class StudyResult(Generic[F]):
-    """What was found, as objects, and the report of it, which all else is made of."""
+    """The findings of a study as objects, and their report, which all else is made from."""
 
     found: F
     report: Report
 
     @property
     def verdict(self) -> str:
-        """What was found in words, and what must be known before believing it."""
+        """The verdict in words, and the warnings to read before believing it."""
         return "\n".join([*self.report.verdict, *self.report.warnings])
 
     @property
@@ -37,14 +37,14 @@ class StudyResult(Generic[F]):
         return {key: tabulate(table) for key, table in self.report.tables.items()}
 
     def json(self) -> dict[str, Any]:
-        """Return all that was found as JSON values, as `--json` prints it."""
+        """Return all findings as JSON values, as `--json` prints them."""
         return self.found.as_json()
 
     def write(self, folder: str | Path) -> Path:
         """Write the JSON, the Markdown and the page.
 
         Args:
-            folder: Where they go; it is made.
+            folder: The folder to write to; it is created.
 
         Returns:
             The path of the page.
@@ -57,7 +57,7 @@ class StudyResult(Generic[F]):
 
         Args:
             table: Its key; by default that of the first table that has any.
-            ax: Where it is drawn; by default in a new figure.
+            ax: The axes to draw on; by default those of a new figure.
 
         Returns:
             The axes.
@@ -97,12 +97,12 @@ class StudyResult(Generic[F]):
 
 
 def _has_intervals(table: Table) -> bool:
-    """Return whether estimates of the table are drawn."""
+    """Return True if estimates of the table are drawn."""
     return table.plot is not None and table.plot.kind != "bar"
 
 
 def _draw(table: Table) -> str:
-    """Return the bars of a table as HTML; "" where there are none."""
+    """Return the bars of a table as HTML; "" if there are none."""
     if not table.plot or not table.rows or not _has_intervals(table):
         return ""
     return draw_bars(_list_bars(table), table.plot.kind == "difference")

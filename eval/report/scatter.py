@@ -31,9 +31,9 @@ class Mark:
 class ScatterView:
     """The marks from the least across, those off the front first: it is drawn over them.
 
-    `path` is the line of what no mark beats in both figures, in a box of 100 by 100. `across` and
-    `quality` are the ticks, `words` say what lies across. `unplaced` counts the rows that have not
-    both figures.
+    `path` is the line of the marks that none beats in both figures, in a box of 100 by 100.
+    `across` and `quality` are the ticks, `words` name the axis across. `unplaced` is the number of
+    rows without one of the figures.
     """
 
     title: str
@@ -47,7 +47,7 @@ class ScatterView:
 
 
 def draw_scatter(table: Table, scatter: Scatter) -> ScatterView | None:
-    """Return the plot of a table; None where no row has both figures."""
+    """Return the plot of a table; None if no row has both figures."""
     across, down = table.find_column(scatter.across), table.find_column(scatter.down)
     placed = {
         i: (_estimate(across.read(row)), _estimate(down.read(row)))
@@ -106,7 +106,7 @@ def _make_axis(values: Sequence[float], log: bool) -> LogAxis | LinearAxis:
 
 
 def list_ends(estimate: OpenEstimate) -> list[float]:
-    """Return the numbers of an estimate: its value and what ends its interval has."""
+    """Return the numbers of an estimate: its value and the ends that its interval has."""
     return [i for i in (estimate.low, estimate.value, estimate.high) if i is not None]
 
 
@@ -153,7 +153,7 @@ def _find_front(points: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _steps(front: Sequence[Mark]) -> str:
-    """Return the line that divides what some row reaches from what none does."""
+    """Return the line between the area that some row reaches and the area that none does."""
     if not front:
         return ""
     first = front[0]

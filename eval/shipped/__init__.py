@@ -1,4 +1,4 @@
-"""What comes with Assay beside its code: named configs, collections, and two stored runs.
+"""Data that ships with Assay: named configs, collections, and two stored runs.
 
 In a checkout configs and collections are folders at its root; a wheel holds them here.
 """
@@ -14,5 +14,5 @@ DEMO_RUNS = ("bm25", "hybrid")
 
 
 def find_shipped(folder: Literal["configs", "datasets"]) -> Path:
-    """Return where the configs or the collections that come with Assay lie."""
+    """Return the folder of the configs or the collections that come with Assay."""
     return (find_checkout() or Path(__file__).parent) / folder

@@ -42,9 +42,9 @@ RUN = "assay.run"  # the tag that names a run of a pipeline
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """Where MLflow holds a run: the id of its MLflow run and that of its parent, "" if it has none.
+    """The place of a run in MLflow: the id of its MLflow run and of its parent, "" without one.
 
-    `tracking_uri` is without credentials. `fresh` says that it was sent by this call.
+    `tracking_uri` is without credentials. `fresh` is true if this call sent it.
     """
 
     run: str
@@ -56,10 +56,10 @@ class LoggedRun:
 
 
 def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
-    """Log to MLflow and return what `log` returns; say so where it is down or missing, and go on.
+    """Log to MLflow and return what `log` returns; warn and go on if it is down or missing.
 
-    `kept` says what is not lost by it. A store that is a file stays broken, unlike a server that is
-    down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
+    `kept` names the results that are not lost. A store that is a file stays broken, unlike a server
+    that is down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
     """
     try:
         return log()
@@ -74,11 +74,11 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
 
 
 def log(summaries: Sequence[Summary], rerun: bool = False) -> list[LoggedRun]:
-    """Send runs to the tracking store, each as a row of its own.
+    """Send runs to the tracking store, one row each.
 
-    A run that the store holds already is not sent twice, unless `rerun`. Each run that was sent
+    A run that the store has already is not sent again, unless `rerun`. Each run that was sent
     has an `mlflow.json` in its folder. Raises TrackingError; what was sent before the failure
-    stays, and what was half sent is marked FAILED in MLflow.
+    stays, and a run that was half sent is marked FAILED in MLflow.
     """
     uri = tracking_uri()
     folders = {summary.run.folder: summary.run.manifest.id for summary in summaries}
@@ -103,9 +103,9 @@ def log_once(summary: Summary) -> str:
 def add_to_run(
     run: StoredRun, metrics: Mapping[str, float], file: Path, progress: Progress
 ) -> str | None:
-    """Add `metrics` and `file`, found out later, to the MLflow run of `run`, where it has one.
+    """Add later results, `metrics` and `file`, to the MLflow run of `run`, if it has one.
 
-    Return its id; None where there is none, and where MLflow fails, which is said: see `attempt`.
+    Return its id; None if there is none, or if MLflow fails, with a warning: see `attempt`.
     """
 
     def add() -> str | None:
@@ -124,10 +124,10 @@ def add_to_run(
 
 
 def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, LoggedRun]:
-    """Return, by folder, what its note says that a SQLite store at `uri` holds, where it does.
+    """Return, by folder, the run that its note names, if the SQLite store at `uri` has it.
 
-    `folders` gives the id in each. MLflow is not asked: what is not found here it may hold all the
-    same, and so may other stores.
+    `folders` gives the id in each. MLflow is not asked: it, or another store, may also have runs
+    that are not found here.
     """
     path, found = database(uri), {}
     for folder, id_ in folders.items() if path else ():
@@ -140,10 +140,10 @@ def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, LoggedRun]:
 def find_logged(
     client: "MlflowClient", uri: str, folders: Mapping[Path, str], tag: str = RUN
 ) -> dict[Path, LoggedRun]:
-    """Return, by folder, what the store at `uri` holds whole and has not deleted.
+    """Return, by folder, the run that the store at `uri` holds complete and has not deleted.
 
-    `folders` gives the id in each, which is the `tag` of its MLflow run. Of a run that was sent
-    more than once it is the one that the note in the folder names, if that is still there.
+    `folders` gives the id in each, which is the `tag` of its MLflow run. If a run was sent more
+    than once, it is the one that the note in the folder names, if that still exists.
     """
     found = {}
     for folder, id_ in folders.items():
@@ -162,7 +162,7 @@ def find_logged(
 
 
 def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
-    """Return what the note in a folder says of the store at `uri`."""
+    """Return the entry for the store at `uri` in the note of a folder."""
     try:
         entry = json.loads((folder / LOGGED).read_bytes())
         logged = LoggedRun(run=id_, fresh=False, **entry)
@@ -172,7 +172,7 @@ def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
 
 
 def _search(client: "MlflowClient", uri: str, tag: str, wanted: str) -> Iterator[LoggedRun]:
-    """Yield what the store at `uri` holds whole of what is `wanted`, by the id in its `tag`."""
+    """Yield the complete runs in the store at `uri` that are `wanted`, with the id in `tag`."""
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
     for run in search(client, wanted):
@@ -190,12 +190,12 @@ def log_result(
     tags: Mapping[str, str] = MappingProxyType({}),
     begin: int | None = None,
 ) -> str:
-    """Send what a study found as an MLflow run of its own, with `files`; return its id.
+    """Send the findings of a study as a separate MLflow run, with `files`; return its id.
 
-    Its metrics are the figures of all tables but those named in `without`, unless they are given;
-    `params` are JSON values, a parameter each leaf. `tags` stand beside, or in place of, the
-    report's id, its verdict and its command. It lasted from `begin`, in ms since 1970, if that is
-    given. Raises TrackingError.
+    Its metrics are `metrics` if given, else the figures of all tables but those named in
+    `without`; `params` are JSON values, one parameter per leaf. `tags` are added to, or replace,
+    the report's id, its verdict and its command. It lasted from `begin`, in ms since 1970, if that
+    is given. Raises TrackingError.
     """
     uri = tracking_uri()
     if metrics is None:
@@ -220,7 +220,7 @@ def log_result(
 
 
 def find_children(client: "MlflowClient", uri: str, parent: LoggedRun) -> dict[str, LoggedRun]:
-    """Return, by the id of the run, what `parent` is the parent of in the store at `uri`."""
+    """Return the children of `parent` in the store at `uri`, by the id of the run."""
     wanted = f"tags.`mlflow.parentRunId` = '{parent.run_id}'"
     return {child.run: child for child in _search(client, uri, RUN, wanted)}
 
@@ -241,7 +241,7 @@ def send(
 
 
 def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> LoggedRun:
-    """Write into `folder` where the store at `uri` holds what lies there."""
+    """Write a note into `folder` on the place of its run in the store at `uri`."""
     entry = {
         "tracking_uri": redact(uri),
         "experiment": EXPERIMENT,

@@ -1,4 +1,4 @@
-"""What MLflow shows of a run in words: Markdown, with its table and a link to its report."""
+"""The description of a run in MLflow: Markdown, with its table and a link to its report."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ FOLDERS = re.compile(r"(?<![^\s=])[^\s=]*/")
 
 
 def describe_run(summary: Summary) -> str:
-    """Return what a run says in brief."""
+    """Return the brief description of a run."""
     told = report(summary, whole=False)
     return markdown.render(replace(told, id="", environment={}))
 
@@ -31,14 +31,14 @@ def describe_children(measure: str, rows: Iterable[tuple[str, float, str]], expe
 
 
 def add_link(text: str, experiment: str, run_id: str, files: Iterable[str]) -> str:
-    """Return a description with a link to the report, where it is among the `files` of the run."""
+    """Return a description with a link to the report, if that is among the `files` of the run."""
     if REPORT not in files:
         return text
     return f"{text}\n\n[Report]({_address(experiment, run_id)}/artifacts/{REPORT})\n"
 
 
 def tag_source(command: str) -> dict[str, str]:
-    """Return the tags by which MLflow shows a command, of which it shows what follows a slash."""
+    """Return the tags by which MLflow shows a command; it shows only the part after a slash."""
     return {"mlflow.source.name": FOLDERS.sub("", command), "mlflow.source.type": "LOCAL"}
 
 

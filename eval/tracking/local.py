@@ -1,8 +1,8 @@
-"""A tracking store in a SQLite file: made whole, and made anew where it was never finished.
+"""A tracking store in a SQLite file: created completely, and again if it was never finished.
 
-MLflow makes its tables in some eighty steps that no transaction holds together. Cut off among
-them, it can neither go on nor begin again: "table … already exists". A store with any entry of a
-person, or of another MLflow, is never moved, changed or upgraded here.
+MLflow creates its tables in some eighty steps without a common transaction. Interrupted between
+them, it can neither continue nor start again: "table … already exists". A store with any entry of
+a user, or of another MLflow version, is never moved, changed or upgraded here.
 """
 
 import os
@@ -39,9 +39,9 @@ def artifacts(path: Path) -> Path:
 def open_local(path: Path) -> "MlflowClient":
     """Return a client of the store in the file `path`, which no other process may be opening.
 
-    The tables are made in a file beside it that gets its name when they are whole. Tables that are
-    half made and hold nothing are set aside, with a line on standard error, and made anew; MLflow
-    never opens them, since it would hold them open.
+    The tables are created in another file of the same folder, which is renamed when they are
+    complete. Half-made tables without content are set aside, with a line on standard error, and
+    created again; MLflow never opens them, since it would hold them open.
     Raises ValueError for the store of another MLflow, and for a database of something else.
     """
     from mlflow.tracking import MlflowClient
@@ -59,7 +59,7 @@ def open_local(path: Path) -> "MlflowClient":
 
 
 def holds(path: Path, run_id: str) -> bool:
-    """Say whether the store in `path` holds an MLflow run whole and has not deleted it.
+    """Return True if the store in `path` has a complete MLflow run that is not deleted.
 
     It is read as a plain database, since MLflow takes over a second to be imported. False where
     that shows nothing: it is then for MLflow to say.
@@ -118,9 +118,9 @@ def _remove(path: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether MLflow finished its tables, True where it is for MLflow to say.
+    """Return True if MLflow finished its tables, or if only MLflow can decide that.
 
-    Raises ValueError where they are not those of this MLflow and hold more than it writes itself.
+    Raises ValueError if they are not those of this MLflow and hold more than it writes itself.
     """
     import mlflow
     from alembic.script import ScriptDirectory
@@ -157,7 +157,7 @@ def _read_version(opened: sqlite3.Connection) -> str | None:
 
 
 def _is_begun(opened: sqlite3.Connection) -> bool:
-    """Return whether the tables hold a row of someone's, are not MLflow's, or were once whole."""
+    """Return True if the tables have a user's row, are not MLflow's, or were once complete."""
     # This module has registered all tables, unlike that of the class.
     from mlflow.store.db.utils import Base  # type: ignore[attr-defined]
 

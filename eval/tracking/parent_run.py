@@ -17,15 +17,15 @@ SWEEP = "assay.sweep"
 
 
 def log_records(records: Sequence[Record], folder: Path, progress: Progress) -> str | None:
-    """As `log_family`, for the command that runs; None where there are no records."""
+    """Log as `log_family` does, for the running command; return None without records."""
     return log_family(records, command_line(), folder, progress) if records else None
 
 
 def log_family(records: Sequence[Record], command: str, folder: Path, progress: Progress) -> str:
-    """Send what was found with the report in `folder`; return the id of its MLflow run.
+    """Send the findings with the report in `folder`; return the id of its MLflow run.
 
     It is the parent of those of its runs that the store does not hold yet, and names all of them.
-    Sent once, it is not sent again, and gets what has come to it since. Raises TrackingError.
+    It is sent only once; later calls add to it. Raises TrackingError.
     """
     uri, command = tracking_uri(), redact(command)
     with connect(uri) as client:

@@ -32,11 +32,11 @@ class TrackedRun:
         mlflow_run: The run in MLflow.
         name: The name of the pipeline.
         collection: The name of the collection.
-        digest: That of the collection with its judgments: runs compare where it is equal.
-        finished: When the run was finished.
-        queries: How many were searched.
-        sampled: Whether they are only a part of the collection's.
-        degraded: Whether a part of the pipeline could not do its work.
+        digest: The digest of the collection and its judgments; runs of equal ones compare.
+        finished: The time at which the run was finished.
+        queries: The number of queries searched.
+        sampled: True if they are only some of the collection's queries.
+        degraded: True if a part of the pipeline failed.
         config: The resolved config, flat, each value as JSON.
         metrics: The metrics as MLflow has them.
         tracking_uri: The tracking store.
@@ -84,7 +84,7 @@ class TrackedRun:
 
     @cached_property
     def per_query(self) -> "DataFrame":
-        """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
+        """By query id: `type`, `text`, a column per measure, and `milliseconds` if timed."""
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             path = client.download_artifacts(self.mlflow_run, PER_QUERY, folder)
             return frame_queries(read_queries(Path(path)))
@@ -96,7 +96,7 @@ class TrackedRun:
     def figures(self) -> Mapping[str, tuple[float | None, float | None]]:
         """The ends of the interval of each figure, by its table, row and column.
 
-        Fetched when first asked for; empty where none were sent.
+        Fetched when first asked for; empty if none were sent.
         """
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             if FIGURES not in {item.path for item in client.list_artifacts(self.mlflow_run)}:
@@ -116,7 +116,7 @@ class TrackedRun:
 def read_tracked() -> list[TrackedRun]:
     """Return the runs of the tracking store, the newest first, one sent twice only once.
 
-    Raises TrackingError, also where the store holds none.
+    Raises TrackingError, also if the store has none.
     """
     uri = tracking_uri()
     path = database(uri)

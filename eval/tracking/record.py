@@ -1,4 +1,4 @@
-"""What of a run goes into MLflow, as plain values."""
+"""The record of a run for MLflow, as plain values."""
 
 import json
 import re
@@ -37,7 +37,7 @@ ARTIFACTS = (
 )
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
-# Measures with parameters, such as `nDCG(dcg='exp-log2')@5`, and what becomes of them.
+# Measures with parameters, such as `nDCG(dcg='exp-log2')@5`, and their replacements.
 _STEM, _KEY = "[a-z]*[A-Z][A-Za-z]*", "(?!at[=_])[a-z]+"
 _WORD, _NUMBER = "[A-Za-z][A-Za-z0-9.-]*", "[0-9][0-9.]*"
 _PAIR = rf"{_KEY}=(?:{_NUMBER}|'{_WORD}')"
@@ -47,15 +47,15 @@ FIGURES = "figures.json"
 FIGURES_COLUMNS = ("figure", "value", "low", "high")
 FigureRow = tuple[str, float, float | None, float | None]
 LONGEST_NAME = 115  # of MLflow's 250, for `difference/MEASURE/RUN.high`
-MARK = 8  # digits of a digest that tell names apart
+MARK = 8  # digits of a digest that distinguish names
 LONGEST_DIGEST = 36
 
 
 @dataclass(frozen=True)
 class Record:
-    """What MLflow is told of one run.
+    """The data that MLflow gets of one run.
 
-    `folder` is None where the run is not stored. It lasted from `begin` to `time`, in ms since
+    `folder` is None if the run is not stored. It lasted from `begin` to `time`, in ms since
     1970. `headline` is the name and value of the one measure that its parent shows. `metrics` are
     what runs are listed and compared by; `figures` are all there are, with their intervals: rows of
     `FIGURES_COLUMNS`. `description` is Markdown.
@@ -84,8 +84,8 @@ class Record:
 def metric_name(measure: str) -> str:
     """Return the name under which MLflow holds a measure or a key: `nDCG_at_10` for `nDCG@10`.
 
-    It ends with a digest where it does not tell what it was made from: no two become one. What it
-    is for `AP(rel=2)` does, `AP_rel_2`, and so a key called that gets the digest.
+    It ends with a digest if the original cannot be read from it, so that no two names become one:
+    `AP(rel=2)` becomes `AP_rel_2`, and a key that is called `AP_rel_2` gets the digest.
     """
     words = NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")
     name = "/".join(part for part in words.split("/") if part.strip("."))
@@ -97,7 +97,7 @@ def metric_name(measure: str) -> str:
 
 
 def describe(summary: Summary, *, tabled: bool = True) -> Record:
-    """Return the record of one run; where it is `tabled`, with the figures of its report."""
+    """Return the record of one run; if `tabled`, with the figures of its report."""
     manifest = summary.run.manifest
     measure = choose_headline(summary.means)
     ended = int(datetime.fromisoformat(manifest.created).timestamp() * 1000)
@@ -142,7 +142,7 @@ def _tags(manifest: Manifest) -> dict[str, str]:
 
 
 def _metrics(summary: Summary, headline: str) -> dict[str, float]:
-    """Return the headline with its interval, the other measures, latency, and what it took."""
+    """Return the headline with its interval, the other measures, latency and costs."""
     manifest, total = summary.run.manifest, summary.latency.get(TOTAL, {})
     found = with_interval(metric_name(headline), summary.means[headline])
     found |= {metric_name(measure): mean.value for measure, mean in summary.means.items()}
@@ -164,7 +164,7 @@ def _figures(summary: Summary) -> Iterator[FigureRow]:
 
 
 def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:
-    """Yield what stands in no table: throughput, cost, and facts of the index."""
+    """Yield figures that are in no table: throughput, cost, and facts of the index."""
     index = manifest.index
     if manifest.throughput is not None:
         yield "throughput/queries_per_second", manifest.throughput

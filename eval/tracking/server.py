@@ -34,11 +34,11 @@ class Server:
 def serve(uri: str, port: int) -> Iterator[Server]:
     """Yield MLflow's server on the store at `uri`, for this machine only, once it answers.
 
-    It ends with all its processes after the block. Raises AssayError for a port that is taken, and
-    where it does not start.
+    It ends with all its processes after the block. Raises AssayError if the port is taken, or if
+    it does not start.
     """
     _check_free(port)
-    with connect(uri) as client:  # makes the tables, safely beside a run that does the same
+    with connect(uri) as client:  # makes the tables, safely while another process does the same
         page = find_page(client)
     options = ["--host", HOST, "--port", str(port), "--workers", "1"]
     options += ["--uvicorn-opts", "--log-level warning"]

@@ -1,4 +1,4 @@
-"""Where runs are recorded: `$MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
+"""The store of runs: `$MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "assay"
-# What the table of runs shows at first, besides name, time and how long a run took.
+# The initial columns of the table of runs, besides name, time and duration.
 VIEW = "assay"
 MEASURES = ("nDCG_at_10", "Hit_at_10", "MRR_at_10", "latency_ms/total.p50")
 COLUMNS = ["params.`dataset`", *(f"metrics.`{name}`" for name in MEASURES)]
@@ -72,19 +72,19 @@ def redact(text: str) -> str:
 
 
 def is_local(uri: str) -> bool:
-    """Whether `uri` is a file of this machine, which fails for no reason that passes by itself."""
+    """Return True if `uri` is a file on this machine, so that waiting does not fix its failures."""
     if database(uri) is not None:
         return True
     return uri.startswith(("file:", "/", ".")) or (":" not in uri and uri not in HOSTED)
 
 
 def is_server(uri: str) -> bool:
-    """Whether `uri` is a tracking server, which has a web address and a UI of its own."""
+    """Return True if `uri` is a tracking server, with a web address and its own UI."""
     return uri.startswith(("http://", "https://"))
 
 
 def check_installed() -> None:
-    """Raise NotInstalledError where MLflow is missing."""
+    """Raise NotInstalledError if MLflow is missing."""
     if find_spec("mlflow") is None:
         raise NotInstalledError(f"MLflow {hint_extra('mlflow')}")
 
@@ -94,7 +94,7 @@ def connect(uri: str) -> Iterator["MlflowClient"]:
     """Yield a client of the store at `uri`; whatever fails while it is used is a TrackingError.
 
     Nothing is printed. A SQLite store is used by one process at a time: two that write at once can
-    find it locked. Where there is none, or one that was never finished, it is made.
+    find it locked. If there is none, or one that was never finished, it is created.
     Raises NotInstalledError without MLflow.
     """
     check_installed()
@@ -110,7 +110,7 @@ def connect(uri: str) -> Iterator["MlflowClient"]:
 
 
 def find_experiment(client: "MlflowClient", uri: str) -> str:
-    """Return the id of the experiment, which is made where there is none."""
+    """Return the id of the experiment, which is created if there is none."""
     from mlflow.exceptions import MlflowException
 
     path = database(uri)
@@ -133,8 +133,9 @@ def find_experiment(client: "MlflowClient", uri: str) -> str:
 
 
 def search(client: "MlflowClient", wanted: str) -> Iterator["Run"]:
-    """Yield the finished runs of which `wanted` holds, in MLflow's words, as often as they were
-    sent; none where there is no experiment.
+    """Yield the finished runs that match `wanted`, a filter of MLflow, as often as they were sent.
+
+    There are none without an experiment.
     """
     experiment = client.get_experiment_by_name(EXPERIMENT)
     token = None
@@ -210,7 +211,7 @@ def _check_answer(uri: str) -> None:
 
 
 def _answers(uri: str) -> bool:
-    """Whether anything answers at `uri`, however; True where there is no way to ask."""
+    """Return True if anything answers at `uri`, or if there is no way to ask."""
     if is_server(uri):
         return _answers_http(redact(uri))
     try:

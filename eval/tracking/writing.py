@@ -1,4 +1,4 @@
-"""MLflow runs of this project's making, and the values and tables that are written into them."""
+"""MLflow runs made by this project, and the values and tables that are written into them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ def mlflow_run(
 ) -> Iterator[str]:
     """Yield the id of a new MLflow run, which ends as FINISHED, or FAILED if the block raises.
 
-    It lasted from `begin` to `ended`, in ms since 1970; where these are not given, no time or the
+    It lasted from `begin` to `ended`, in ms since 1970; if these are not given, no time or the
     time of the block.
     """
     from mlflow.utils.validation import MAX_TAG_VAL_LENGTH

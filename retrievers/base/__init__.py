@@ -1,9 +1,9 @@
 """The contract of a retriever: documents in, rankings of passages out.
 
 This package, with the store and the base of settings, is all that the judge (`eval`) knows of
-retrieval. This module of it has no dependency but the standard library, so that a retriever
-written elsewhere can keep the contract cheaply; beside it stand the readers of Markdown and
-frontmatter, so that what is judged and what is retrieved are sections of one reading.
+retrieval. This module depends on the standard library alone, so that a retriever written elsewhere
+can keep the contract cheaply. The package also has the readers of Markdown and frontmatter, so that
+judged and retrieved sections come from one reading.
 """
 
 import errno
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class AssayError(Exception):
-    """Something the user can mend. Its message is one line: what, where, and what is allowed.
+    """An error that the user can fix. Its message is one line: what, where, and what is allowed.
 
     `status` is the exit code of a command that it ends.
     """
@@ -25,18 +25,18 @@ class AssayError(Exception):
 
 
 class LeakError(AssayError):
-    """A retriever gave a query what its principal may not read, or what its filter leaves out."""
+    """A query got texts that its principal may not read, or that its filter leaves out."""
 
     status = 1
 
 
 def cut(text: str, most: int = 100) -> str:
-    """Return `text`, or its first `most` characters: what is quoted in a message has no bounds."""
+    """Return `text`, or its first `most` characters, since quoted texts may be of any length."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def explain_os_error(error: OSError, path: object = None) -> str:
-    """Return in one line what a file, or `path` where it is not named, has against it."""
+    """Return the error of a file in one line; `path` is named if the error names none."""
     reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a file stands where a folder is needed"
@@ -70,12 +70,12 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with what its collection knows of it.
+    """A text with the facts that its collection knows of it.
 
     `passages` are given units of retrieval (BEIR and TREC collections have them); without any,
     a chunker chooses. `contexts` come with the collection. Offsets count code points of `text`.
-    `origin` is the path of the file that the text was made of, "" where it is not known, `pages`
-    the offsets at which its pages begin, if it has pages and they are known.
+    `origin` is the path of the file that the text was made from, "" if not known, `pages` the
+    offsets at which its pages begin, if it has pages and they are known.
     """
 
     id: str
@@ -97,7 +97,7 @@ class Chunk:
     content, definition, requirement, reference, header or frontmatter. `section_id` names the
     section it belongs to, `level` is that of its heading (1 to 6; 0 without one), `anchors` are
     all sections and numbered paragraphs that begin in it. `parent` is the span of the larger
-    passage it was cut from, where there is one.
+    passage it was cut from, if there is one.
     """
 
     id: str
@@ -115,12 +115,12 @@ class Chunk:
     level: int = 0
 
     def __hash__(self) -> int:
-        """Go by the id, which differs where chunks do: all fields take ten times as long."""
+        """Hash the id, which differs if chunks do: all fields would take ten times as long."""
         return hash(self.id)
 
     @property
     def searchable(self) -> str:
-        r"""What every leg indexes: `{context}\n\n{title}\n{text}`, empty parts left out."""
+        r"""The text that every leg indexes: `{context}\n\n{title}\n{text}`, without empty parts."""
         body = f"{self.title}\n{self.text}" if self.title else self.text
         return f"{self.context}\n\n{body}" if self.context else body
 
@@ -128,7 +128,7 @@ class Chunk:
 # These and hits are not frozen, which takes four times as long to make; there are millions.
 @dataclass(slots=True, unsafe_hash=True)
 class LegRank:
-    """Where a leg placed a chunk: its rank (from 1) and its score in that leg's own unit."""
+    """The rank (from 1) that a leg gave a chunk, and its score in that leg's own unit."""
 
     rank: int
     score: float
@@ -136,7 +136,7 @@ class LegRank:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a document says that a term means: `text` is characters `start` to `end` of it.
+    """The meaning of a term by a document: `text` is characters `start` to `end` of it.
 
     `exceptions` are the clauses that take something out of the meaning, as written.
     """
@@ -151,11 +151,11 @@ class Definition:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Hit:
-    """A retrieved chunk, its final score, and where each leg that found it had placed it.
+    """A retrieved chunk, its final score, and its rank in each leg that found it.
 
-    `definitions` are of terms that the chunk uses and does not define, where the pipeline tells.
+    `definitions` are of terms that the chunk uses and does not define, if the pipeline finds them.
     `pinned` tells stages that a boost has put it before all that other legs can find, so that a
-    reranker leaves it there. Stored runs do not hold it.
+    reranker leaves it there. Stored runs do not keep it.
     """
 
     chunk: Chunk
@@ -171,13 +171,18 @@ CUT = "cut"  # among the counts of a step: texts that a model did not read to th
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """What one stage did to one query.
+    """The trace of one stage for one query.
 
-    `kind` is one of `STEP_KINDS`; `candidates` are the (chunk id, score) pairs
-    the stage put out, best first. `note` says in words what it changed, where that is not plain,
-    `counts` in numbers by name. `waited` is the milliseconds lost to calls that failed and were
-    made again, which `milliseconds` leaves out, as does whoever times a search. `cpu_milliseconds`
-    is this process's CPU time meanwhile, in all its threads; None where it is not known.
+    Args:
+        name: The stage.
+        kind: One of `STEP_KINDS`.
+        milliseconds: The time it took, without `waited`.
+        candidates: The (chunk id, score) pairs that the stage returned, best first.
+        note: What it changed, in words, if that is not obvious.
+        counts: What it changed, in numbers by name.
+        waited: Milliseconds lost to failed calls that were repeated; the time of a search leaves
+            them out too.
+        cpu_milliseconds: CPU time of all threads of this process meanwhile; None if not known.
     """
 
     name: str
@@ -206,12 +211,14 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What indexing took. `seconds` per stage are those of the work itself, also when its
-    result came from the cache (`cached` names such stages): a stage of which that is not known is
-    not among them. `bytes` is the size of the indexes.
-    `facts` is what was found of the chunks, as JSON values; reports know of `tokens`, pairs of a
-    size and the number of chunks of that size, `limit`, `oversize` and `integrity_failures`; and
-    `unread`, the chunks of which encoders do not read what follows on the first `window` tokens.
+    """The cost and the facts of indexing.
+
+    `seconds` per stage are those of the work itself, also when its result came from the cache
+    (`cached` names these stages); a stage whose time is not known is left out. `bytes` is the size
+    of the indexes.
+    `facts` describe the chunks, as JSON values. Reports use `tokens`, pairs of a size and the
+    number of chunks of that size, `limit`, `oversize` and `integrity_failures`; and `unread`, the
+    number of chunks longer than the first `window` tokens, which is all that encoders read.
     """
 
     chunks: int
@@ -222,13 +229,13 @@ class IndexReport:
 
 
 class MetadataFilter(Protocol):
-    """Which documents may be found: `assay.retrievers.settings.filters` has the filters of files.
+    """A filter of documents; `assay.retrievers.settings.filters` has the filters of files.
 
-    Its `repr` tells it from others.
+    Its `repr` identifies it.
     """
 
     def matches(self, metadata: Mapping[str, Any], /) -> bool:
-        """Say whether a document of this metadata may be found."""
+        """Return True if a document of this metadata may be found."""
         ...
 
     def as_json(self) -> Mapping[str, Any]:
@@ -239,9 +246,9 @@ class MetadataFilter(Protocol):
 class Retriever(ABC):
     """A configured retriever. `index` is called once, before any `search`.
 
-    A run that was cut off is resumed, and a finished one stands for a new one, where settings,
-    facts, this project's code and the file of the class are the same. A retriever that may answer
-    differently all the same says that it is `nondeterministic`: each run of it is made anew.
+    An interrupted run is resumed, and a finished one is reused, if settings, facts, this project's
+    code and the file of the class are the same. A retriever that may still answer differently
+    declares itself `nondeterministic`: its runs are never reused.
     """
 
     nondeterministic: bool = False
@@ -272,11 +279,11 @@ class Retriever(ABC):
 
         Returns:
             The hits and a trace of the stages. Their order is the ranking, whatever their scores; a
-            score that rises is reported. There are none where nothing matches.
+            score that rises is reported. There are none if nothing matches.
         """
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """Return what `search` returns, where only the chunks and their order are needed.
+        """Return the answer of `search` when only the chunks and their order are needed.
 
         Args:
             query: The text of the query.
@@ -288,10 +295,10 @@ class Retriever(ABC):
         return self.search(query, k)
 
     def restrict(self, allowed: MetadataFilter) -> "Retriever":
-        """The same retriever, on the same indexes, that finds what `allowed` lets be found.
+        """Return this retriever, on the same indexes, restricted to what `allowed` matches.
 
         Args:
-            allowed: What the metadata of a chunk's document must meet.
+            allowed: A filter of the metadata of a chunk's document.
 
         Returns:
             A retriever that is asked once or often. Making it is part of a timed search.
@@ -306,11 +313,11 @@ class Retriever(ABC):
         )
 
     def without_query_cache(self) -> "Retriever":
-        """The same retriever with every per-query cache off: what latency is measured on."""
+        """Return this retriever with every per-query cache off, to measure latency."""
         return self
 
     def list_chunks(self) -> Sequence[Chunk]:
-        """Every indexed chunk, or none where the retriever does not tell; known after `index`."""
+        """Return every indexed chunk, or none if the retriever cannot; known after `index`."""
         return ()
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
@@ -328,7 +335,7 @@ class Retriever(ABC):
         return {}
 
     def metadata(self) -> Mapping[str, Any]:
-        """What identifies this retriever beyond its settings. JSON values; known after `index`.
+        """Return the identity of this retriever beyond its settings, as JSON; known after `index`.
 
         Digests of models, versions of engines and services, choices resolved from the documents.
         """
@@ -336,11 +343,11 @@ class Retriever(ABC):
 
     @property
     def asks_server(self) -> bool:
-        """Whether searches ask a server."""
+        """True if searches ask a server."""
         return False
 
     def list_foreign(self) -> Collection[str] | None:
-        """Names of the entries of its traces that may quote documents unasked; None: any may.
+        """Return the names of trace entries that may quote documents unasked; None: any may.
 
         What these say to a query that may not read every document is searched for words of others.
         """
@@ -357,7 +364,7 @@ class Retriever(ABC):
 
 
 class Progress(Protocol):
-    """How long work reports itself: a bar on a terminal, plain lines in a log."""
+    """The progress of long work: a bar on a terminal, plain lines in a log."""
 
     def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
         """Yield `items` unchanged while showing how many of `total` are done."""

@@ -1,4 +1,4 @@
-"""A retriever of somebody's own, whose answers may be what functions may return."""
+"""A user's own retriever, whose answers may have any form that functions may return."""
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
@@ -18,9 +18,9 @@ from assay.retrievers.base.answers import NamedChunks
 
 
 class AdaptedRetriever(Retriever):
-    """Does as `adapted`, whose answer may also be a list of hits, or what `read_answer` takes.
+    """A wrapper of `adapted`, whose answer may also be a list of hits, as `read_answer` takes it.
 
-    `name` is what messages call it.
+    `name` is its name in messages.
     """
 
     def __init__(self, adapted: Retriever) -> None:
@@ -31,7 +31,7 @@ class AdaptedRetriever(Retriever):
 
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
-        """Whether it may answer differently; of a pipeline that is known after `index`."""
+        """True if equal searches may get different answers; for a pipeline known after `index`."""
         return self.adapted.nondeterministic
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
@@ -40,7 +40,7 @@ class AdaptedRetriever(Retriever):
         return self.adapted.index(documents)
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return its answer as a Ranking. Raises AssayError, naming the query, where it is none."""
+        """Return its answer as a Ranking. Raises AssayError, naming the query, if that is none."""
         return self._adapt(query, self.adapted.search(query, k), k)
 
     def search_plain(self, query: str, k: int) -> Ranking:
@@ -63,11 +63,11 @@ class AdaptedRetriever(Retriever):
         return other
 
     def list_chunks(self) -> Sequence[Chunk]:
-        """Return what it has indexed."""
+        """Return its indexed chunks."""
         return self.adapted.list_chunks()
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
-        """Ask its legs."""
+        """Return the chunks that its legs find."""
         return self.adapted.probe(query, depth)
 
     def metadata(self) -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ class AdaptedRetriever(Retriever):
 
     @property
     def asks_server(self) -> bool:
-        """Whether it does."""
+        """True if searches ask a server."""
         return self.adapted.asks_server
 
     def list_foreign(self) -> Collection[str] | None:

@@ -1,6 +1,6 @@
 """Answers from elsewhere: the chunks that they name, in the order in which they name them.
 
-The order of a list is the ranking, whatever scores stand beside it (docs/measures.md).
+The order of a list is the ranking, whatever its scores are (docs/measures.md).
 """
 
 import math
@@ -26,10 +26,10 @@ OFFSETS = " (`add_start_index=True` of LangChain's text splitters writes it)"
 
 
 class NamedChunks:
-    """The chunks that an answer from elsewhere can name, of documents that it may know."""
+    """The chunks of some documents that an answer from elsewhere can name."""
 
     def __init__(self, documents: Iterable[Document], cut: Iterable[Chunk] = ()) -> None:
-        """Know `documents`, their prescribed passages, and the chunks they were `cut` into."""
+        """Take `documents`, their prescribed passages, and the chunks they were `cut` into."""
         self._documents = {item.id: item for item in documents}
         self._locator = Locator(self._documents)
         self._chunks = {
@@ -53,10 +53,10 @@ class NamedChunks:
         self._located: dict[tuple[str, tuple[str, ...], int | None], Chunk] = {}
 
     def find(self, place: Place) -> Chunk:
-        """Return the chunk of a place; where ids or spans are equal, the prescribed passage.
+        """Return the chunk of a place; if ids or spans are equal, the prescribed passage.
 
         A text is found in its document as quotes are: see `assay.retrievers.base.quotes`. Raises
-        AssayError, without saying whose answer it was, where there is no such place, or several.
+        AssayError, without naming the source of the answer, if there is no such place, or several.
         """
         if isinstance(place, str):
             if place not in self._chunks:
@@ -85,11 +85,11 @@ class NamedChunks:
     def find_text(self, text: str, names: Sequence[str] = (), near: int | None = None) -> Chunk:
         """Return the chunk of a text whose document may be known by one of `names`.
 
-        A name is an id, a title or a path, from the root or not; what names no document is passed
-        over, and a text that is not in the documents named is looked for in all. Of several places
-        in one document the one at the offset `near` is taken, else the nearest; a negative offset
-        is none. Raises AssayError where the text stands nowhere, or in several places that nothing
-        tells apart.
+        A name is an id, a title or a path, from the root or not; names of no document are ignored,
+        and a text that is not in the named documents is looked for in all. If one document has it
+        in several places, the one at the offset `near` is taken, else the nearest; a negative
+        offset counts as none. Raises AssayError if the text is nowhere, or in several places that
+        nothing distinguishes.
         """
         # Stores give numbers back as floats; LangChain writes -1 where it did not find the offset.
         offset = None if near is None or near < 0 else int(near)
@@ -118,7 +118,7 @@ class NamedChunks:
         return self.find((places[0].doc_id, places[0].start, places[0].end))
 
     def _find_at(self, offset: int, text: str, name: str) -> Span | None:
-        """Return the span of `text`, its blanks taken off, if it stands exactly at `offset`."""
+        """Return the span of `text`, stripped of whitespace, if it is exactly at `offset`."""
         wanted = text.strip()
         blanks = text.find(wanted)  # the offset may be that of the text with those before it
         for start in (offset + blanks, offset):
@@ -127,8 +127,9 @@ class NamedChunks:
         return None
 
     def find_documents(self, name: str) -> Sequence[str]:
-        """Return the ids that `name`, an id, a title or a path, may mean; of a path from the root,
-        the id it ends with.
+        """Return the ids that `name`, an id, a title or a path, may mean.
+
+        A path from the root may mean the id that it ends with.
         """
         if found := self._locator.find_documents(name):
             return found
@@ -136,7 +137,7 @@ class NamedChunks:
         return [end] if end else []
 
     def _offer(self, name: str) -> str:
-        """Return the document that `name` may mean, or else one that there is."""
+        """Return the document that `name` may mean, or else an existing one, as a suggestion."""
         meant = self.find_documents(name)
         if len(meant) == 1:
             return f"; did you mean {meant[0]}?"
@@ -159,7 +160,7 @@ def read_answer(answer: Any) -> list[tuple[Place, float]]:
 
     An answer is hits as `ALLOWED` says, in the order that counts: the first of the same places
     stands, and scores sort nothing. A mapping of ids to scores has no order but that of its scores;
-    equal ones stand as given. Raises AssayError.
+    equal ones keep their order. Raises AssayError.
     """
     if isinstance(answer, Mapping):
         scored = ((id_, _as_score(id_, score)) for id_, score in answer.items())
@@ -195,18 +196,18 @@ def rank_chunks(found: Iterable[tuple[Chunk, float]], k: int) -> tuple[Hit, ...]
 
 
 def complete(scores: Sequence[float | None]) -> list[float]:
-    """Return the scores of a ranking; where one is missing, that of its rank for each: 1 / rank."""
+    """Return the scores of a ranking; if one is missing, 1 / rank for all."""
     known = [score for score in scores if score is not None]
     return known if len(known) == len(scores) else [1 / i for i in range(1, len(scores) + 1)]
 
 
 def rises(scores: Sequence[float]) -> bool:
-    """Say whether scores contradict their order: one is higher than the one before it."""
+    """Return True if scores contradict their order: one is higher than the one before it."""
     return any(later > earlier for earlier, later in pairwise(scores))
 
 
 def describe_rising(queries: int, of: int, first: str) -> str:
-    """Say of how many queries scores contradict the order of hits, and what that means."""
+    """Report the number of queries whose scores contradict the order of hits, and its meaning."""
     return (
         f"in {queries:,} of {of:,} queries (first: {first}) a hit has a higher score than the one "
         "before it. The order returned is judged, not the scores: if higher scores are better, "
@@ -239,17 +240,17 @@ def _as_score(name: Any, score: Any) -> float:
 
 
 def _read_place(hit: Mapping[Any, Any]) -> Sequence[Any]:
-    """Return an id, or a document with the span or else the text that a mapping gives of it."""
+    """Return an id, or a document with the span or else the text, from a mapping."""
     if {"start", "end"} <= hit.keys():
         part = [hit["start"], hit["end"]]
     else:
         part = [hit["text"]] if {"document", "text"} <= hit.keys() else []
-    # Beside a span or a text of a document, an id is the system's own.
+    # If a document is given with a span or a text, an id is the system's own.
     keys = ("document", *IDS) if part else (*IDS, "document")
     return (next((hit[key] for key in keys if key in hit), None), *part)
 
 
 def _as_plain(value: Any) -> Any:
-    """Return a number of numpy as Python's."""
+    """Return a numpy number as a Python number."""
     is_numpy = type(value).__module__.partition(".")[0] == "numpy"
     return value.item() if is_numpy and hasattr(value, "item") else value

@@ -1,6 +1,6 @@
-"""Bounds of files that others wrote: the length, count, depth and expansion that are read.
+"""Bounds of files from elsewhere: the length, count, depth and expansion that are read.
 
-They are far above what people write, and low enough that whatever exceeds them ends in seconds.
+They are far above the sizes people write, and low enough that reading up to them takes seconds.
 """
 
 import gzip
@@ -15,19 +15,19 @@ DOCUMENT = 256 * MEGABYTE
 WHOLE = 2048 * MEGABYTE  # a file that is held in memory: a run, a table, a text
 LINE = 64 * MEGABYTE  # a line, a message, an object of a stream
 CELL = 250_000  # characters of a cell of questions
-SETTINGS = MEGABYTE  # a text of YAML, of which a megabyte takes ten seconds
+SETTINGS = MEGABYTE  # a text of YAML; a megabyte takes ten seconds
 JSON_DEPTH = 200  # lists and objects within each other; pydantic reads as many
 YAML_DEPTH = 100
 YAML_REPEATED = 100_000  # values that the aliases of a text stand for, all together
-VALUE = 32  # bytes that count for a value of an object beside its text
+VALUE = 32  # bytes that count for a value of an object, in addition to its text
 ROWS = 1 << 20  # of a sheet, as in Excel
 CELLS = 10_000_000  # of a sheet, empty ones before others included
 EXPANSION = 100  # times that a packed file may be larger when it is unpacked,
 SMALL = 256 * MEGABYTE  # where it is larger than this
 ARCHIVE = 512 * MEGABYTE  # all that an archive holds, unpacked
-SMALL_ARCHIVE = 32 * MEGABYTE  # as SMALL; what is in Office's files is read far more slowly
+SMALL_ARCHIVE = 32 * MEGABYTE  # like SMALL; the contents of Office files are read far more slowly
 MEMBERS = 10_000  # files in an archive that is one document
-# CPU seconds of a conversion: so many, and so many more for each megabyte of the file.
+# CPU seconds of a conversion: a constant, and an amount for each megabyte of the file.
 CONVERSION = 20
 CONVERSION_PER_MEGABYTE = {".htm": 10, ".html": 10, ".pdf": 300}
 CONVERSION_PER_MEGABYTE_PACKED = 40
@@ -50,7 +50,7 @@ class _BoundedFile(io.RawIOBase):
         self._error = error
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -68,9 +68,9 @@ class _BoundedFile(io.RawIOBase):
 
 
 def open_bounded(path: Path, most: int | None = None, *, packed: bool = False) -> io.BufferedReader:
-    """Open a file of which up to `most` bytes are read, unpacked if it is `packed` by gzip.
+    """Open a file to read up to `most` bytes, unpacked if it is `packed` by gzip.
 
-    Reading more, or what is packed out of all proportion, raises BoundError.
+    Reading more, or a file packed beyond proportion, raises BoundError.
     """
     if not packed and most is None:
         return path.open("rb")
@@ -85,19 +85,19 @@ def open_bounded(path: Path, most: int | None = None, *, packed: bool = False) -
 
 
 def limit_unpacked(path: Path) -> int:
-    """Return how many bytes a packed file may hold."""
+    """Return the most bytes that a packed file may hold."""
     return max(SMALL, EXPANSION * path.stat().st_size)
 
 
 def describe_unpacked(limit: int) -> str:
-    """Say that a packed file holds more than its limit."""
+    """Return the message that a packed file holds more than its limit."""
     return f"unpacks to more than {limit // MEGABYTE:,} MB, over {EXPANSION} times its size"
 
 
 def check_archive(archive: ZipFile, size: int) -> str:
-    """Return why an archive of `size` bytes that is one document is not unpacked, "" if it may be.
+    """Return why a document that is an archive of `size` bytes is refused, "" if it is not.
 
-    What its members declare is enough: zipfile unpacks no more of one.
+    The sizes that members declare suffice: zipfile unpacks no more of one.
     """
     members = archive.infolist()
     if len(members) > MEMBERS:
@@ -110,7 +110,7 @@ def check_archive(archive: ZipFile, size: int) -> str:
 
 
 def check_text(characters: int, size: int) -> str:
-    """Return why the text of a converted file of `size` bytes is not taken, "" if it may be."""
+    """Return why the text of a converted file of `size` bytes is refused, "" if it is not."""
     allowed = max(SMALL_ARCHIVE, EXPANSION * size)
     if characters <= allowed:
         return ""
@@ -118,13 +118,13 @@ def check_text(characters: int, size: int) -> str:
 
 
 def limit_conversion(suffix: str, size: int) -> int:
-    """Return how many CPU seconds the conversion of a file of `size` bytes may take."""
+    """Return the most CPU seconds that converting a file of `size` bytes may take."""
     rate = CONVERSION_PER_MEGABYTE.get(suffix, CONVERSION_PER_MEGABYTE_PACKED)
     return CONVERSION + rate * size // MEGABYTE
 
 
 def check_cell(place: str, name: str, text: str) -> None:
-    """Raise AssayError where a cell of a table at `place`, in column `name`, is too long."""
+    """Raise AssayError if a cell of a table at `place`, in column `name`, is too long."""
     if len(text) > CELL:
         raise AssayError(
             f"{place}: the {name} has {len(text):,} characters; at most {CELL:,} are read"

@@ -1,4 +1,4 @@
-"""What is around a chunk: its place in the document, and what points from it and at it."""
+"""The neighborhood of a chunk: its place in the document, and the links from and to it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """One chunk points at another: `chunk_id` is the other one, in a section of a document.
+    """A link from or to another chunk: `chunk_id` is the other one, in a section of a document.
 
     `kind` is reference, link, wikilink, transclusion or related.
     """
@@ -20,7 +20,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class WrittenReference:
-    """A cross-reference as `text` has it, with the ids it means; `external` is in another law."""
+    """A cross-reference as in `text`, with the ids it means; `external` is in another law."""
 
     text: str
     targets: tuple[str, ...]
@@ -29,20 +29,24 @@ class WrittenReference:
 
 @dataclass(frozen=True, slots=True)
 class ChunkNeighborhood:
-    """Where a chunk stands, and what points from it and at it.
+    """The place of a chunk in its document, and the links from and to it.
 
-    It is number `order`, from 1, of the `total` chunks of its document. `parents` are the ids of
-    the sections above its own, outermost first, `level` that of the heading it stands under, 0
-    without one. `sections` are those that it holds text of: `combined` where there are several,
-    `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
-    hit's definitions. `outgoing` and `incoming` are None where documents stay in their files, all
-    of which would have to be parsed for them, and where the config has `documents.references` off,
-    as then `references` are left out. `title` is the document's, `source` the file that it was made
-    of, by which it is cited, and `page` the one on which the chunk begins, where that is known.
-    `language` is what its frontmatter says it is in, or else what its text looks like, `summary`
-    what it says it is about, or else its first paragraph. `updated_at` is the day (ISO
-    8601) on which its frontmatter says it was last changed, or else that of its file; "" where
-    neither is known.
+    - `order`: its number, from 1, among the `total` chunks of its document.
+    - `parents`: the ids of the sections above its own, outermost first.
+    - `level`: the level of the heading above it, 0 without one.
+    - `sections`: the sections that it has text of; `combined` if there are several, `split` if one
+      of them continues in another chunk.
+    - `defined_in`: the section of each of the hit's definitions.
+    - `outgoing`, `incoming`: the links; None if documents stay in their files, all of which would
+      have to be parsed for them, or if the config has `documents.references` off.
+    - `references`: left out if the config has `documents.references` off.
+    - `title`: that of the document.
+    - `source`: the file that the document was made from, by which it is cited.
+    - `page`: the page on which the chunk begins, if known.
+    - `language`: the one that the frontmatter states, or else that of the text.
+    - `summary`: the one in the frontmatter, or else the first paragraph.
+    - `updated_at`: the day (ISO 8601) of the last change by the frontmatter, or else that of the
+      file; "" if neither is known.
     """
 
     order: int

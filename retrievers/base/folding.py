@@ -43,7 +43,7 @@ Places = tuple[Sequence[int], Sequence[int]]
 class FoldedText:
     """A text without the differences that do not matter.
 
-    `trace` returns for each of its characters where in the original it starts and ends.
+    `trace` returns the start and end in the original of each of its characters.
     """
 
     text: str
@@ -51,23 +51,23 @@ class FoldedText:
 
     @cached_property
     def starts(self) -> Sequence[int]:
-        """Where in the original each character starts."""
+        """The start of each character in the original."""
         return self._places[0]
 
     @cached_property
     def ends(self) -> Sequence[int]:
-        """Where in the original each character ends."""
+        """The end of each character in the original."""
         return self._places[1]
 
     @cached_property
     def _places(self) -> Places:
-        return self.trace()  # takes long, and of most texts nobody asks
+        return self.trace()  # slow, and not needed for most texts
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a page is read: which kinds of its parts, with the `numbers` that begin its lines, and
-    with `points`, which are all punctuation but that within numbers.
+    """A way to read a page: the kinds of parts that are read, whether with the `numbers` that
+    begin its lines, and whether with `points`, all punctuation but that within numbers.
     """
 
     kinds: frozenset[str]
@@ -102,7 +102,7 @@ def fold(text: str, *, markup: bool = True) -> FoldedText:
 
 
 def fold_page(parts: Iterable["PagePart"], kinds: frozenset[str], *, numbers: bool) -> FoldedText:
-    """Fold those parts of a page that are of these `kinds`.
+    """Fold the parts of a page that are of these `kinds`.
 
     Bullets, pipes and hyphens within words are left out, and without `numbers` those that begin a
     line.
@@ -138,7 +138,7 @@ def _join(parts: Sequence["PagePart"]) -> FoldedText:
 def _replace(
     folded: FoldedText, pattern: re.Pattern[str], instead: Callable[[re.Match[str]], str]
 ) -> FoldedText:
-    """Replace what matches by a character, which then stands for all of it, or by none."""
+    """Replace each match by a character, which then stands for all of it, or by none."""
 
     def trace() -> Places:
         starts, ends = array("Q"), array("Q")
@@ -192,7 +192,7 @@ def _fold_character(char: str) -> str:
 
 
 class _FoldedCharacters(dict[int, str]):
-    """By code point what a character is folded to, found when it is first asked for."""
+    """The folded form of characters by code point, computed when first asked for."""
 
     def __missing__(self, code: int) -> str:
         self[code] = _fold_character(chr(code))

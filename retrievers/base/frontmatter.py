@@ -19,12 +19,12 @@ DATES = ("date", "created", "modified", "updated")
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """What a document says of itself. `end` is where the block ends, 0 without one.
+    """The frontmatter of a document. `end` is where the block ends, 0 without one.
 
     `dates` holds date, created, modified and updated, where given, as ISO 8601 where YAML knows
     them for dates; `language` is the tag of one (`en`, `de-CH`) as written in `lang`, or else in
-    `language`; `metadata` every field there is, as JSON values. `note` says why what looks like a
-    block is none, and so text.
+    `language`; `metadata` every field, as JSON values. `note` says why a text that looks like a
+    block is not one.
     """
 
     end: int = 0
@@ -58,7 +58,7 @@ def frontmatter_end(text: str) -> int:
 def read_frontmatter(text: str) -> Frontmatter:
     """Return the frontmatter of `text`: a YAML mapping right below a first line of `---`.
 
-    What is broken, or anything else, is text, with a note where it may have been meant.
+    A broken block, or anything else, is text, with a note if a block may have been meant.
     """
     block = BLOCK.match(text)
     if block is None:
@@ -86,7 +86,7 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 @lru_cache(maxsize=2**10)  # a document's is read where it is loaded, and where it is cut
 def _load(block: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the fields of a block, and "", or None and why it has none, "" where it is prose."""
+    """Return the fields of a block and "", or None and the reason, "" if it is prose."""
     from assay.retrievers.base.yaml_text import parse_yaml
 
     if not block:

@@ -1,4 +1,4 @@
-"""What became of documents that a pipeline took in: facts that it finds and the judge reports."""
+"""Facts on the documents that a pipeline took in: it finds them, and the judge reports them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,17 +7,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class DocumentReport:
-    """What became of one document.
+    """Facts on one document that a pipeline took in.
 
-    `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
-    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact` says
-    that the chunks give the document back; None where the collection prescribes passages.
-    `combined` counts the chunks that hold text of several sections, `split` those that begin or end
-    within a section. `embedded` counts the vectors made for it. `seconds` are of the stages that
-    did anything: none, when all was in the cache. `note` says why what looks like frontmatter is
-    text. `unsearched` counts the words of frontmatter that is not searched. `parts` has the tokens
-    of the chunks of each part between headings that no chunk crosses; none for chunkers without
-    such.
+    - `tokens`: the tokens of each searched chunk, as the chunker counts them.
+    - `oversize`: the number of chunks over the chunker's maximum.
+    - `unread`: the number of chunks whose end the encoder does not read.
+    - `intact`: True if the document can be rebuilt from its chunks; None if the collection
+      prescribes passages.
+    - `combined`: the number of chunks with text of several sections.
+    - `split`: the number of chunks that begin or end within a section.
+    - `embedded`: the number of vectors made for it.
+    - `seconds`: those of the stages that did any work; empty if all was in the cache.
+    - `note`: why a text that looks like frontmatter is not.
+    - `unsearched`: the number of words of frontmatter that is not searched.
+    - `parts`: the tokens of the chunks of each part between headings that no chunk crosses; empty
+      for chunkers without this rule.
     """
 
     id: str
@@ -40,11 +44,11 @@ class DocumentReport:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """What became of all documents.
+    """Facts on all documents that a pipeline took in.
 
     `seconds` by stage (chunk, context, embed and each index) are those of the work itself, also
-    where its result came from the cache; `cached` names such stages. A stage of which they are not
-    known is not among them. `limit` is the chunker's maximum and `window` what the encoder reads,
+    where its result came from the cache; `cached` names these stages. A stage whose seconds are not
+    known is left out. `limit` is the chunker's maximum and `window` what the encoder reads,
     in tokens. `facts` are the retriever's.
     """
 

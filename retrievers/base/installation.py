@@ -1,4 +1,4 @@
-"""How this Assay was installed, and what follows from it: its version, and what installs more."""
+"""The installation of this Assay: its version, and the commands that install more."""
 
 import shlex
 from functools import cache
@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def find_checkout() -> Path | None:
-    """Return the root of the checkout that this code lies in; None where it was installed."""
+    """Return the root of the checkout with this code; None if it was installed."""
     marks = ("pyproject.toml", "Makefile", "scripts/install.sh")
     return _ROOT if all((_ROOT / name).is_file() for name in marks) else None
 
@@ -32,13 +32,13 @@ def find_version() -> str:
 def read_version(package: str) -> str:
     """Return the version of an installed package, whose metadata take milliseconds to parse.
 
-    Raises PackageNotFoundError where there is none.
+    Raises PackageNotFoundError if there is none.
     """
     return metadata.version(package)
 
 
 def hint_extra(extra: str) -> str:
-    """Say that an extra is needed, with the command that installs it beside this Assay.
+    """Return the message that an extra is needed, with the command that adds it.
 
     Every hint at an extra is written here.
     """
@@ -51,11 +51,11 @@ def hint_extra(extra: str) -> str:
 
 
 def has_pandas() -> bool:
-    """Say whether pandas is installed."""
+    """Return True if pandas is installed."""
     return find_spec("pandas") is not None
 
 
 def need_pandas() -> None:
-    """Raise AssayError where pandas, which DataFrames are of, is not installed."""
+    """Raise AssayError if pandas, which DataFrames need, is not installed."""
     if not has_pandas():
         raise AssayError(f"a DataFrame {hint_extra('pandas')}")

@@ -1,4 +1,4 @@
-"""JSON texts that others wrote: one parser, with one bound for depth."""
+"""JSON texts from elsewhere: one parser, with one bound for depth."""
 
 import json
 from typing import Any
@@ -9,9 +9,9 @@ from assay.retrievers.base.bounds import JSON_DEPTH
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what JSON `text` holds. Raises ValueError, json.JSONDecodeError where it is no JSON.
+    """Return the value of JSON `text`. Raises ValueError, json.JSONDecodeError if it is no JSON.
 
-    Lists and objects stand within each other up to the bound of `bounds`.
+    Lists and objects may be nested up to the bound of `bounds`.
     """
     try:
         return from_json(text)
@@ -25,7 +25,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def check_depth(value: Any) -> None:
-    """Raise ValueError where lists and objects stand within each other beyond the bound."""
+    """Raise ValueError if lists and objects are nested beyond the bound."""
     level = [value]
     for _ in range(JSON_DEPTH + 1):
         level = [

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-# What CommonMark ends a line at, and nothing else.
+# The line ends of CommonMark, and no others.
 LINE_END = re.compile(r"\r\n|\n|\r")
 TEXT_SUFFIX = ".txt"
-SIGNS = " ¶\u200b"  # what generators of pages put behind a heading
+SIGNS = " ¶\u200b"  # what page generators put after a heading
 WIKILINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")
 
 
@@ -49,7 +49,7 @@ class Heading:
 
 
 def is_plain(path: str) -> bool:
-    """Say whether the document at `path` is plain text, in which `#` opens no heading."""
+    """Return True if the document at `path` is plain text, in which `#` opens no heading."""
     return path.lower().endswith(TEXT_SUFFIX)
 
 
@@ -103,7 +103,7 @@ def line_starts(text: str, begin: int) -> list[int]:
 
 
 def plain_text(inline: "Token") -> str:
-    """Return what an inline token reads as, without its markup, and without links to itself that
+    """Return the text of an inline token, without its markup, and without links to itself that
     show but a sign, such as ¶.
     """
     parts: list[str] = []

@@ -19,7 +19,7 @@ from assay.retrievers.base.markdown import line_starts, read_wikilink
 LONGEST = 2000  # characters of a tag or an expression
 NOTE = re.compile(r"\[\^([^\[\]\s]+)\]")
 ATTRIBUTES = re.compile(r"\{:?[ ]*[#.][\w-][^{}\n]*\}")
-EXPRESSION = re.compile(r"\{[^{}*`\[\]<>&\\\n]*\}")  # what is markup in it is read as such
+EXPRESSION = re.compile(r"\{[^{}*`\[\]<>&\\\n]*\}")  # without markup, which is read as such
 CONTAINER = re.compile(r":{3,}[ ]*\{?[\w-]*\}?")
 STRING = re.compile(r"""\{[ ]*(["'])(.*)\1[ ]*\}""")
 TAG_NAME = re.compile(r"</?(?:[A-Za-z][\w.:-]*|(?=>))")
@@ -41,13 +41,13 @@ SILENT = re.compile(r"\s*<(?:script|style)\b", re.I)
 
 
 class PagePart(NamedTuple):
-    """A piece of a page, and from where to where in the source it stands.
+    """A piece of a page, and its span in the source.
 
     The kinds are `text`, which every page shows; `marker`, the number of an item of a list; `alt`,
-    the text instead of an image; `gap`, the blank that a tag of HTML makes; `mark`, what pages show
-    as it is written where they do not know it: marks of footnotes and containers, attributes, JSX;
-    and what they show of that where they do: `number` and `bracketed` of a footnote, `value` of an
-    expression.
+    the text instead of an image; `gap`, the space that a tag of HTML makes; `mark`, syntax that
+    pages show as written if they do not know it: marks of footnotes and containers, attributes,
+    JSX; and their texts on pages that know it: `number` and `bracketed` of a footnote, `value` of
+    an expression.
     """
 
     text: str
@@ -57,13 +57,13 @@ class PagePart(NamedTuple):
 
 
 class _PlacedState(StateInline):
-    """Inline text being read, each of whose tokens notes in `meta` where it begins."""
+    """The state of reading inline text; each token notes its beginning in `meta`."""
 
     begin = 0  # of the text that no token holds yet
 
     @cached_property
     def last_comment(self) -> int:
-        """Where the last comment of JSX is closed, -1 where none is."""
+        """The end of the last JSX comment, -1 if there is none."""
         return self.src.rfind(COMMENT[1])
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Token:
@@ -148,7 +148,7 @@ def read_page(text: str) -> list[PagePart]:
 
 
 class _Writer:
-    """Collects the parts of the page of `text`, whose lines begin at `starts`."""
+    """A writer of the parts of the page of `text`, whose lines begin at `starts`."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.parts: list[PagePart] = []
@@ -170,9 +170,9 @@ class _Writer:
     def write_literal(
         self, piece: str, spots: Sequence[int], i: int, kind: str = "text", width: int = 0
     ) -> None:
-        """Write what stands at place `i` of the `spots`, which are by place offsets in the source.
+        """Write the text at place `i` of the `spots`, which are the offsets in the source by place.
 
-        A piece that stands for `width` characters there is not taken apart.
+        A piece that stands for `width` characters there is not split.
         """
         found = spots[i : i + (width or len(piece))]
         if not found:
@@ -226,9 +226,9 @@ class _Writer:
     def find_spots(
         self, content: str, first: int, last: int, *, in_order: bool = False
     ) -> Sequence[int]:
-        """Return where in the source each character of a block's content stands.
+        """Return the place in the source of each character of a block's content.
 
-        Its lines are the ends of lines `first` to `last`, or cells, which stand in order.
+        Its lines are the ends of lines `first` to `last`, or cells, in order.
         """
         starts, text = self._starts, self._text
         last = min(last, len(starts) - 1)
@@ -258,7 +258,7 @@ class _Writer:
         return found
 
     def _follow(self, content: str, low: int, high: int) -> Iterator[int]:
-        """Yield where each character stands, from the one before it on."""
+        """Yield the place of each character, searched from the one before it."""
         for char in content:
             at = self._text.find(char, low, high)
             yield (at if at >= 0 else min(low, len(self._text) - 1))
@@ -297,7 +297,7 @@ def _begins_line(state: StateInline) -> bool:
 
 
 def _read_mark(state: StateInline, silent: bool) -> bool:
-    """Read what opens a container, what stands in braces, or a tag with braces in it."""
+    """Read the opening of a container, a text in braces, or a tag with braces in it."""
     source, at, most = state.src, state.pos, min(state.posMax, state.pos + LONGEST)
     if source.startswith(COMMENT[0], at):
         assert isinstance(state, _PlacedState)
@@ -320,7 +320,7 @@ def _read_mark(state: StateInline, silent: bool) -> bool:
 
 
 def _find_tag_end(source: str, at: int, most: int, *, own: bool = False) -> int:
-    """Return where a tag ends that HTML does not know, for its `own` name or braces; else 0."""
+    """Return the end of a tag that is not HTML, for its `own` name or braces; else 0."""
     name = TAG_NAME.match(source, at, most)
     if name is None:
         return 0
@@ -342,7 +342,7 @@ def _find_tag_end(source: str, at: int, most: int, *, own: bool = False) -> int:
 
 
 def _find_brace_end(source: str, at: int, most: int) -> int:
-    """Return where the brace at `at` is closed, -1 where it is not."""
+    """Return the place where the brace at `at` is closed, -1 if it is not."""
     depth = 0
     for brace in BRACES.finditer(source, at, most):
         depth += 1 if brace[0] == "{" else -1
@@ -352,7 +352,7 @@ def _find_brace_end(source: str, at: int, most: int) -> int:
 
 
 def _read_jsx(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Read a comment or a tag of JSX that goes on over several lines."""
+    """Read a comment or a tag of JSX that spans several lines."""
     at = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first):
         return False

@@ -1,4 +1,4 @@
-"""Texts of others as they are printed: no escapes, and no commands to whatever reads a log."""
+"""Foreign texts as they are printed: no escapes, and no commands to readers of logs."""
 
 import re
 
@@ -17,8 +17,8 @@ def replace_controls(text: str, allowed: str = "") -> str:
 def neutralise(text: str, allowed: str = "", begun: str = "") -> str:
     """Return `text` with control characters shown as U+FFFD and no command to GitHub's runners.
 
-    `allowed` is a pattern of what stays as it is. `begun` is what stands on the
-    line that `text` goes on with.
+    `allowed` is a pattern of characters that stay. `begun` is the beginning of the line that
+    `text` continues.
     """
     lines = replace_controls(text, allowed).replace("##[", "## [")
     first, end, rest = lines.partition("\n")

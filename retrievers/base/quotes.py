@@ -1,4 +1,4 @@
-"""Finding where in the documents a quoted passage stands."""
+"""Finding the place of a quoted passage in the documents."""
 
 import itertools
 import math
@@ -50,8 +50,8 @@ class Locator:
         """Return the places of `quote` in the documents `within`, or in all.
 
         The strictest reading that finds any counts: exact; folded (see `fold`); folded without
-        Markdown's marks; as a page shows it (see `READINGS`). Of several places, the only one that
-        does not cut a word is taken.
+        Markdown's marks; as a page shows it (see `READINGS`). If only one of several places does
+        not cut a word, it alone is returned.
         """
         wanted = quote.strip()
         among = within or list(self._documents)
@@ -88,14 +88,15 @@ class Locator:
         return by_path or by_origin or by_stem or by_title
 
     def find_end(self, path: str) -> str:
-        """Return the longest id that a path from elsewhere ends with, "" where none is its end."""
+        """Return the longest id that a path from elsewhere ends with, "" if there is none."""
         parts = path.strip().replace("\\", "/").split("/")
         ends = ("/".join(parts[i:]) for i in range(1, len(parts)))
         return next((end for end in ends if end in self._documents), "")
 
     def nearest(self, text: str) -> str:
-        """Return the id of the document that shares most words with `text`, rare ones counting
-        more; "" when none shares any.
+        """Return the id of the document that shares most words with `text`, "" if none shares any.
+
+        Rare words count more.
         """
         if not self._words:
             for name, item in self._documents.items():
@@ -112,8 +113,9 @@ class Locator:
         return best if scores.get(best) else ""
 
     def nearest_passage(self, text: str, doc_id: str) -> QuoteSpan | None:
-        """Return the paragraph of a document that shares most words with `text`, of equal ones the
-        shortest; None when none shares any.
+        """Return the paragraph of a document that shares most words with `text`.
+
+        Of equal ones it is the shortest; None if no paragraph shares any word.
         """
         wanted = set(WORD.findall(text.casefold()))
         shared = {
@@ -140,7 +142,7 @@ class Locator:
     def _find_shown(self, wanted: str, among: Sequence[str]) -> list[QuoteSpan]:
         """Return the places by the first of the `READINGS` that finds any.
 
-        What is quoted was copied from a page, or is Markdown itself.
+        A quote was copied from a page, or is Markdown itself.
         """
         forms = _Page(wanted, plain=True), _Page(wanted, plain=False)
         pages = [(name, self._read_page(name)) for name in among]
@@ -172,7 +174,7 @@ class Locator:
 
 
 def find_occurrences(text: str, wanted: str) -> Iterator[int]:
-    """Yield where `wanted` begins in a text, at most 50 times; nowhere where it is empty."""
+    """Yield the places where `wanted` begins in a text, at most 50; none if it is empty."""
     start = text.find(wanted) if wanted else -1
     for _ in range(MOST):
         if start < 0:
@@ -187,7 +189,7 @@ def _find_within(folded: FoldedText, needle: str, name: str) -> Iterator[QuoteSp
 
 
 class _Page:
-    """A text as pages show it, by how it is read; `plain` is one in which nothing is markup."""
+    """A text as pages show it, by reading; `plain` is a text without markup."""
 
     def __init__(self, text: str, *, plain: bool) -> None:
         self._parts = _read_plain(text) if plain else _read_markdown(text)
@@ -195,7 +197,7 @@ class _Page:
         self._folded: dict[Reading, FoldedText] = {}
 
     def fold(self, reading: Reading) -> FoldedText:
-        """Return the page in this reading, the same of readings that do not differ here."""
+        """Return the page in this reading; readings that do not differ here share it."""
         found = self._folded.get(reading)
         if found is None:
             own = replace(reading, kinds=reading.kinds & self._kinds)

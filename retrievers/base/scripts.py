@@ -1,4 +1,4 @@
-"""Scripts that do not set words apart by blanks, and how much of a text is written in them."""
+"""Scripts that do not separate words by spaces, and their share of a text."""
 
 import re
 from collections import Counter
@@ -20,18 +20,18 @@ THAI = "\u0e01-\u0e2e\u0e30\u0e32\u0e33\u0e40-\u0e45"
 LETTER = re.compile(r"[^\W\d_]")
 NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 SCRIPTS = [re.compile(f"[{letters}]") for letters in (HAN, KANA, HANGUL, THAI)]
-TEXTS, CHARACTERS = 1000, 1000  # what is looked at: so much of each of so many
+TEXTS, CHARACTERS = 1000, 1000  # examined: the number of texts, and of characters of each
 MUCH = 0.1  # of all letters
 # Japanese has more kana than ideographs, Chinese hardly any.
 JAPANESE = 0.1
 
 
 def find_unspaced(texts: Iterable[str]) -> Mapping[Unspaced, float]:
-    """Return the languages without blanks that a tenth of the letters or more are of, by share.
+    """Return the languages without spaces that have a tenth of the letters or more, by share.
 
-    The beginnings of the first thousand texts are looked at. A text counts as Japanese where one in
-    ten or more of its ideographs and kana are kana, else as Chinese. Korean has blanks, but what
-    stands between them is a word together with its particles.
+    The beginnings of the first thousand texts are examined. A text counts as Japanese if one in ten
+    or more of its ideographs and kana are kana, else as Chinese. Korean has spaces, but between
+    them is a word together with its particles.
     """
     letters = 0
     counts: Counter[Unspaced] = Counter()

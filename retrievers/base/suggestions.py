@@ -1,11 +1,11 @@
-"""What a message offers where a name is nearly right."""
+"""Suggestions of messages for names that are nearly right."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def suggest(name: str, allowed: Iterable[str], ending: str = "") -> str:
-    """Return `; did you mean …?` where one of `allowed` is nearly `name`, else nothing.
+    """Return `; did you mean …?` if one of `allowed` is nearly `name`, else "".
 
     Case does not count, and a name that is right gives nothing. `ending` is what follows the name
     that is meant.

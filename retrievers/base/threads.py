@@ -1,13 +1,13 @@
-"""Threads that end with the block they work for."""
+"""Threads that end with their block."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """A pool that gives up what no thread has begun where its block ends in an exception.
+    """A pool that drops tasks not yet started if its block ends in an exception.
 
-    Python's own waits for all of it, so that Ctrl-C takes effect when everything is done.
+    Python's own waits for all tasks, so that Ctrl-C only takes effect when everything is done.
     """
 
     def __exit__(
@@ -16,5 +16,5 @@ class ThreadPool(ThreadPoolExecutor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the threads; after an exception for what they have begun."""
+        """Wait for all tasks; after an exception, only for those that have started."""
         self.shutdown(cancel_futures=kind is not None)

@@ -1,8 +1,8 @@
 """YAML texts: the one parser of configs, cards, the settings of commands, and frontmatter.
 
-Safe tags only; every key is a string, as written, and stands once. What no person writes (an alias
-within what it names, aliases that unfold beyond measure, nesting without end) is refused before
-anything is built from it.
+Only safe tags are allowed; every key is a string, as written, and occurs once. Texts that no person
+writes (an alias within its own anchor, aliases that expand too far, nesting too deep) are refused
+before anything is built from them.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _Resolver = yaml.resolver.Resolver
 
 
 class _FaultError(Exception):
-    """What is wrong with a text, at the mark where it was found."""
+    """A fault of a text, with the mark where it was found."""
 
     def __init__(self, message: str, mark: Any) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class _FaultError(Exception):
 
 
 class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
-    """What YAML is refused that cannot be meant, whichever parser reads it."""
+    """Checks that refuse YAML that cannot be intended, whichever parser reads it."""
 
     peek_event: Any  # the parser's
 
@@ -68,7 +68,7 @@ class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
         return node
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """Return what `node` stands for."""
+        """Return the value of `node`."""
         with _faults_at(node.start_mark):
             if isinstance(node, yaml.ScalarNode):
                 node.value.encode()  # half of a surrogate pair can be written nowhere
@@ -104,7 +104,7 @@ def _make_fast() -> Any:
 
 
 def parse_yaml(text: str, source: str, line: int = 1) -> Any:
-    """Return what YAML `text` holds, None where it is empty; `line` is the number of its first.
+    """Return the value of YAML `text`, None if empty; `line` is the number of its first line.
 
     Raises AssayError: one line with `source`, the line and what is wrong there.
     """
@@ -130,7 +130,7 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
 
 @contextmanager
 def _faults_at(place: yaml.Mark | _Loader) -> Iterator[None]:
-    """Give what a broken scalar raises its place: not all of it is a YAMLError."""
+    """Add the place to errors of broken scalars, not all of which are YAMLErrors."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -139,7 +139,7 @@ def _faults_at(place: yaml.Mark | _Loader) -> Iterator[None]:
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    """Make every key a string, as written; refuse one that stands twice or is no single value."""
+    """Make every key a string, as written; refuse one that occurs twice or is no single value."""
     seen: set[str] = set()
     for i, (key, value) in enumerate(node.value):
         if not isinstance(key, yaml.ScalarNode):

@@ -1,4 +1,4 @@
-"""The questions to put to a language model about a collection's chunks, and what they will cost."""
+"""The questions to a language model about a collection's chunks, and their cost."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ SMALLEST_WINDOW = 250  # tokens; a prompt that does not fit in fewer never will
 class ContextRequest:
     """One question: about characters `span` of `text`, read through a window of tokens.
 
-    `key` is what the answer is kept under, `group` a digest of what is shown of the document:
+    `key` is the key of the kept answer, `group` a digest of the shown part of the document:
     requests of one group share the provider's cache. `chunk_id` names the chunk, or the first of
-    several alike.
+    several equal ones.
     """
 
     key: str
@@ -52,10 +52,10 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContextPlan:
-    """What is known already, by key, and what must be asked; `keys` by chunk in order.
+    """The answers known already, by key, and the requests to make; `keys` by chunk in order.
 
-    `windowed` documents are longer than the window of `window` tokens; `alone` counts the chunks
-    that are all there is of their document.
+    `windowed` documents are longer than the window of `window` tokens; `alone` is the number of
+    chunks that are the whole of their document.
     """
 
     keys: Mapping[str, str]
@@ -79,7 +79,7 @@ def make_plan(
     window: int | None,
     cache: Cache,
 ) -> ContextPlan:
-    """Return what is known and what must be asked about `chunks`; `window` in tokens."""
+    """Return the known answers and the requests to make about `chunks`; `window` in tokens."""
     window = window or model.window
     texts = {document.id: describe(document) for document in documents}
     lengths = {document.id: len(document.text) for document in documents}

@@ -1,8 +1,8 @@
-"""What a language model is asked about a chunk: Anthropic's contextual retrieval.
+"""The prompt that asks a language model about a chunk: Anthropic's contextual retrieval.
 
 The prompt is that of https://www.anthropic.com/news/contextual-retrieval, word for word. A
-document that exceeds the model's window is shown in part: its opening, which says what it is,
-and what surrounds the chunk.
+document that exceeds the model's window is shown in part: its opening, which introduces it, and the
+text around the chunk.
 """
 
 import re
@@ -29,21 +29,21 @@ USUAL = (
     "those whom it turns down in the years after."
 )
 GAP = "\n[…]\n"
-# Of the window: the rest is left to the chunk, which stands in the prompt twice, and the question.
+# Share of the window; the rest is for the chunk, which is in the prompt twice, and the question.
 DOCUMENT_SHARE = 0.75
-OPENING_SHARE = 0.125  # of what is shown of a document
+OPENING_SHARE = 0.125  # share of the shown part of a document
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is shown of a document: its characters up to `opening`, then `start` to `end`."""
+    """The shown part of a document: its characters up to `opening`, then `start` to `end`."""
 
     opening: int
     start: int
     end: int
 
     def of(self, text: str) -> str:
-        """Return what is shown of `text`, with a mark where something is left out."""
+        """Return the shown part of `text`, with a mark where something is left out."""
         if self.start <= self.opening:
             shown = text[: self.end]
         else:
@@ -51,12 +51,12 @@ class View:
         return shown if self.end >= len(text) else shown + GAP.rstrip("\n")
 
     def is_whole(self, text: str) -> bool:
-        """Say whether nothing is left out of `text`."""
+        """Return True if nothing is left out of `text`."""
         return self.start <= self.opening and self.end >= len(text)
 
 
 def find_view(text: str, span: tuple[int, int], window: int) -> View:
-    """Return what a prompt of at most about `window` tokens shows of `text` around `span`.
+    """Return the view of `text` around `span` in a prompt of at most about `window` tokens.
 
     Long documents are shown through windows that overlap by half, so that neighbouring chunks
     share one, and with it the provider's cache; each chunk gets the one it lies most central in.
@@ -84,9 +84,9 @@ def describe(document: Document) -> str:
 
 
 def make_prompt(document: str, chunk: str, *, shared: bool, key: str = "") -> Prompt:
-    """Return the prompt about `chunk`, of which `document` is what is shown.
+    """Return the prompt about `chunk`; `document` is the shown part of its document.
 
-    Neither can close the mark that it stands in. `key` is what the answer is kept under.
+    Neither can close the mark around it. `key` is the key of the kept answer.
     """
     document, chunk = (MARK.sub("< /", text) for text in (document, chunk))
     shown, asked = DOCUMENT.format(document=document), QUESTION.format(chunk=chunk)
@@ -94,6 +94,6 @@ def make_prompt(document: str, chunk: str, *, shared: bool, key: str = "") -> Pr
 
 
 def in_order(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Return `chunks` as they stand in `documents`."""
+    """Return `chunks` in the order of `documents`."""
     place = {document.id: number for number, document in enumerate(documents)}
     return sorted(chunks, key=lambda chunk: (place[chunk.doc_id], chunk.start, chunk.end, chunk.id))

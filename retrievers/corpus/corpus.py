@@ -1,4 +1,4 @@
-"""What a pipeline searches: chunks, and the documents they were cut from."""
+"""The corpus of a pipeline: chunks, and the documents they were cut from."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -19,9 +19,9 @@ from assay.retrievers.text.term_counts import CorpusCounts, find_counts
 
 
 class Corpus:
-    """Chunks in descending order of id, their documents by id, and what both have in common.
+    """Chunks in descending order of id, their documents by id, and data derived from both.
 
-    Chunks and documents on a shelf stay there, and are made anew whenever they are asked for.
+    Chunks and documents on a shelf stay there, and are read again each time they are used.
     A chunk's position is its place in `chunks`. Legs, query steps and stages share one corpus, so
     that what several of them need is computed once.
     """
@@ -52,7 +52,7 @@ class Corpus:
 
     @cached_property
     def content(self) -> str:
-        """The digest of chunks and documents with all that is known of them."""
+        """The digest of chunks and documents with all their fields."""
         return digest_texts(map(repr, (*self.chunks, *self.documents.values())))
 
     @cached_property
@@ -79,12 +79,12 @@ class Corpus:
 
     @cached_property
     def frontmatter(self) -> Mapping[str, Frontmatter]:
-        """What each document says of itself, by document id."""
+        """The frontmatter of each document, by document id."""
         return {id_: read_frontmatter(document.text) for id_, document in self.documents.items()}
 
     @cached_property
     def structures(self) -> Mapping[str, Structure]:
-        """What each document is made of, by document id."""
+        """The structure of each document, by document id."""
         return {id_: parse_document(document) for id_, document in self.documents.items()}
 
     def encode(self, encoder: CachingEncoder) -> EncodedTexts:
@@ -94,7 +94,7 @@ class Corpus:
         return self._encoded[encoder.identity]
 
     def count_terms(self, analyzer: AnyAnalyzerSettings, resources: Resources) -> CorpusCounts:
-        """Return how often each term stands in each chunk; what is doubtful of it is said once."""
+        """Return the count of each term in each chunk; report a doubt about the counts once."""
         key = digest(analyzer)
         if key not in self._counted:
             counted = find_counts(self.texts, self.digest, analyzer, resources)
@@ -104,19 +104,19 @@ class Corpus:
         return self._counted[key]
 
     def find_analyzer(self, settings: AnyAnalyzerSettings) -> Analyzer:
-        """Return the analyzer of queries, which remembers what it made of their words."""
+        """Return the analyzer of queries, which remembers its results for words."""
         key = digest(settings)
         if key not in self._analyzers:
             self._analyzers[key] = settings.build()
         return self._analyzers[key]
 
     def forget_analyzers(self) -> None:
-        """Let whoever asks from now on have analyzers that have met no word."""
+        """Drop the analyzers, so that later calls get new ones without remembered words."""
         self._analyzers.clear()
 
 
 class ListedIds(IdList):
-    """The ids of the chunks of a leg's list, made when they are read."""
+    """The ids of the chunks of a leg's list, created when they are read."""
 
     def __init__(self, corpus: Corpus, listed: Sequence[Scored]) -> None:
         self._corpus, self._listed = corpus, listed
@@ -136,7 +136,7 @@ class ListedIds(IdList):
         return self._corpus.chunks[self._listed[i][0]].id
 
     def find(self, wanted: Iterable[str]) -> dict[str, int]:
-        """Return the place of each, counted from the scores where the list was not sorted yet."""
+        """Return the place of each, counted from the scores if the list is not sorted yet."""
         listed = self._listed
         if isinstance(listed, DeepList):
             find: Callable[[int], int | None] = listed.find

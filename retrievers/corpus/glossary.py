@@ -1,4 +1,4 @@
-"""What the documents of a corpus say their terms mean, by term."""
+"""The definitions of terms in the documents of a corpus, by term."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.text.tokens import WORDS, fold
 
-REVISION = 1  # raise it when other definitions come to be found
+REVISION = 1  # raise it when the rules of finding definitions change
 CACHE_KIND = "definitions"
 
 # A definition and the titles of its section and those above it, outermost first.
@@ -34,10 +34,10 @@ _POSSESSIVE = re.compile(r"'s?(?!\w)")
 
 @dataclass(frozen=True)
 class Entry:
-    """A definition, the chunk that holds it by its position, and the titles it stands under.
+    """A definition, the position of the chunk that holds it, and the titles above it.
 
-    `scope` is 0 where these titles head a place of definitions, 1 where they do not, 2 for a
-    short name. It is `shared` when its whole document is a glossary: then others have its terms.
+    `scope` is 0 if these titles head a place of definitions, 1 if they do not, 2 for a short name.
+    It is `shared` if its whole document is a glossary: its terms then apply to other documents.
     """
 
     definition: Definition
@@ -49,20 +49,20 @@ class Entry:
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """The ids of the sections it stands in."""
+        """The ids of the sections around it."""
         return frozenset({self.definition.section_id, *map(identify, self.titles)})
 
     @cached_property
     def title_words(self) -> Sequence[frozenset[str]]:
-        """The words of each title, its number left out."""
+        """The words of each title, without its number."""
         return [frozenset(read_words(split_title(title))) for title in self.titles]
 
 
 class Glossary:
     """The definitions that chunks hold, by term, in the order of documents' ids and their text.
 
-    What was found in a document is kept in the cache; `fresh` counts the documents read anew, and
-    `seconds` is what reading all of them took, whenever that was.
+    The definitions of a document are cached; `fresh` is the number of documents not in the cache,
+    and `seconds` the time to read all of them, whenever that was.
     """
 
     def __init__(self, corpus: Corpus, resources: Resources) -> None:
@@ -103,7 +103,7 @@ class Glossary:
         return ""
 
     def _place(self, doc_id: str, defined: Sequence[Defined]) -> Iterator[Entry]:
-        """Yield the definitions that stand in a chunk; of several, in that which holds the most."""
+        """Yield the definitions that are in chunks, each with the chunk that holds most of it."""
         chunks, title = self._corpus.chunks, self._corpus.documents[doc_id].title
         positions = self._corpus.by_document.get(doc_id, ())
         starts = [chunks[position].start for position in positions]
@@ -145,15 +145,15 @@ def _singular(word: str) -> str:
 
 
 def _head(titles: tuple[str, ...]) -> bool:
-    """Say whether one of `titles` heads a place of definitions."""
+    """Return True if one of `titles` heads a place of definitions."""
     return defines(Section(0, 0, 0, headings=titles))
 
 
 def _find_all(
     by_id: Mapping[str, Document], resources: Resources
 ) -> tuple[dict[str, list[Defined]], int, float]:
-    """Return what each document defines, by its id, how many were not in the cache, and the seconds
-    that reading all took, whenever that was.
+    """Return the definitions by document id, the number of documents not in the cache, and the
+    seconds that reading all took, whenever that was.
     """
     keys = {
         id_: digest(CACHE_KIND, REVISION, is_plain(id_), document.text)

@@ -1,4 +1,4 @@
-"""Documents cut by a chunker, each of which is cut once for the same text and settings."""
+"""Documents cut by a chunker, each only once for the same text and settings."""
 
 import json
 import time
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from assay.retrievers.models.tokens import Tokenizer
 
 
-REVISION = 1  # raise it when a chunker comes to cut otherwise, or rows hold other things
+REVISION = 1  # raise it when a chunker cuts differently, or the contents of rows change
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocuments:
     """All chunks of each document by its id, and the tokens of each chunk by its own.
 
-    `lossy` names the documents that their chunks do not give back, `seconds` what those took that
-    were not known before, `work` what all took when they were cut.
+    `lossy` names the documents that cannot be rebuilt from their chunks, `seconds` is the time for
+    those not in the cache, `work` the time for all when they were cut.
     """
 
     chunks: Mapping[str, Sequence[Chunk]]
@@ -41,12 +41,12 @@ class ChunkedDocuments:
 
     @property
     def cached(self) -> bool:
-        """Whether there is something cut, and all of it was known."""
+        """True if there are chunks, and all came from the cache."""
         return bool(self.chunks) and not self.seconds
 
 
 class ChunkCache:
-    """Cuts documents by a chunker, which counts the tokens of a tokenizer."""
+    """A cache of documents cut by a chunker, which counts the tokens of a tokenizer."""
 
     def __init__(self, chunker: Chunker, tokenizer: str, resources: Resources) -> None:
         self._chunker = chunker
@@ -55,7 +55,7 @@ class ChunkCache:
 
     @cached_property
     def recipe(self) -> str:
-        """The digest of all but a document that decides its chunks."""
+        """The digest of all that determines chunks, except the document."""
         return digest(
             REVISION,
             find_source(self._chunker),
@@ -115,7 +115,7 @@ class ChunkCache:
 
 
 class ChunkTally:
-    """What there is to say of chunks that were cut, as they come."""
+    """Running counts of the chunks that were cut."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
@@ -125,17 +125,17 @@ class ChunkTally:
         self.seconds = 0.0
 
     def add_cut(self, cut: ChunkedDocuments) -> None:
-        """Count what became of some documents."""
+        """Count the results for some documents."""
         self._cut |= bool(cut.chunks)
         self._lossy += len(cut.lossy)
         self.seconds += cut.work
 
     def add_sizes(self, tokens: Iterable[int]) -> None:
-        """Count chunks that are searched, by their tokens."""
+        """Count searched chunks, by their tokens."""
         self._sizes.update(tokens)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what `Prepared` calls so."""
+        """Return the facts on the chunks, as `Prepared.metadata`."""
         if not self._cut:
             return {}
         return {

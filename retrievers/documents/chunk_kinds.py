@@ -1,4 +1,4 @@
-"""What a chunk holds: content, definition, requirement, reference or header."""
+"""Kinds of chunks: content, definition, requirement, reference or header."""
 
 import re
 from bisect import bisect_left
@@ -22,7 +22,7 @@ _REQUIRES = re.compile(
 
 
 class Classifier:
-    """Tells the kind of any span of one document."""
+    """A classifier of the spans of one document by kind."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -32,7 +32,7 @@ class Classifier:
         self._references = find_references(structure)
 
     def kind(self, begin: int, end: int) -> str:
-        """Return the kind of the text from `begin` to `end`; the first that applies.
+        """Return the kind of the text from `begin` to `end`: the first that applies.
 
         header: headings alone; definition: a term is defined there; reference: it stands under
         such a heading, or half of it is references and links; requirement: it says what must or
@@ -56,7 +56,7 @@ class Classifier:
         ]
 
     def _referring(self, begin: int, end: int) -> int:
-        """Return how many characters from `begin` to `end` are references, links or their text."""
+        """Return the number of characters of references and links from `begin` to `end`."""
         references = _within(self._references, begin, end)
         links = [link for link in self._structure.links if begin <= link.start < end]
         return sum(item.end - item.start for item in references) + sum(

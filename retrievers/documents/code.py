@@ -13,7 +13,7 @@ _LANGUAGE = re.compile(r"[\w+#-]+")
 # Blocks whose text is read for inline code.
 _READ = ("paragraph", "heading", "table")
 
-# What else languages are called at the head of a fence.
+# Other names of languages at the head of a fence.
 ALIASES = {
     "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "golang": "go", "js": "javascript",
     "jsx": "javascript", "kt": "kotlin", "ps1": "powershell", "py": "python", "python3": "python",
@@ -36,7 +36,7 @@ class CodeSpan:
 
 
 def find_code(structure: Structure) -> Iterator[CodeSpan]:
-    """Yield the code of a document in order; text that is merely indented is not taken for code."""
+    """Yield the code of a document in order; merely indented text does not count as code."""
     for block in structure.blocks:
         if block.kind == "code":
             yield _open_fence(structure.text, block)
@@ -45,7 +45,7 @@ def find_code(structure: Structure) -> Iterator[CodeSpan]:
 
 
 def _find_inline(text: str, begin: int, end: int) -> Iterator[CodeSpan]:
-    """Yield what stands between backticks and as many again; escaped ones open nothing."""
+    """Yield the text between two equally long runs of backticks; escaped ones open nothing."""
     ticks = [match.span() for match in _TICKS.finditer(text, begin, end)]
     later: dict[int, int] = {}
     closing = []  # for each run the number of the next that is as long

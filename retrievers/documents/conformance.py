@@ -1,4 +1,4 @@
-r"""The rules every chunker keeps, as checks that any implementation can be put to."""
+r"""The rules that every chunker keeps, as checks for any implementation."""
 
 import re
 from collections import Counter
@@ -62,7 +62,7 @@ def tokenize(text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Cutting:
-    """What the rules are put to: a chunker, the documents it cuts, and how their tokens count."""
+    """The subject of the rules: a chunker, the documents it cuts, and how tokens are counted."""
 
     chunker: Chunker
     documents: Sequence[Document] = DOCUMENTS

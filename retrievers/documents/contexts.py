@@ -59,11 +59,11 @@ def contextualise(
         return list(chunks)
     if source == "collection":
         return [replace(chunk, context=_shipped(chunk, document.contexts)) for chunk in chunks]
-    # Headings that are the same above all chunks of a document tell none of them from another.
+    # Headings that are above all chunks of a document distinguish none of them.
     headed = source == "auto" and len({chunk.headings for chunk in chunks}) > 1
     if source == "headings" or headed:
         return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
-    # The chunks that the opening stands in get it too: with its words once where all others have
+    # The chunks that contain the opening get it too: with its words once where all others have
     # them twice they would be found last for what they say first.
     opening = _opening(document, opening_words) if len(chunks) > 1 else ""
     if source == "opening":
@@ -75,7 +75,7 @@ def contextualise(
 
 
 def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:
-    """Return the context whose span shares most with the chunk; of equals, the first."""
+    """Return the context whose span shares most with the chunk; the first of equal ones."""
     shared = [min(chunk.end, item.end) - max(chunk.start, item.start) for item in contexts]
     most = max(shared, default=0)
     return contexts[shared.index(most)].text if most > 0 else ""
@@ -83,7 +83,7 @@ def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:
 
 def _headings(chunk: Chunk, document: Document) -> str:
     path = dict.fromkeys((document.title, *chunk.headings))
-    # A prescribed passage may bear the document's title itself.
+    # A prescribed passage may have the document's title itself.
     return " > ".join(part for part in path if part and part != chunk.title)
 
 

@@ -1,4 +1,4 @@
-"""Definitions: what a document says its terms mean, and with what exceptions.
+"""Definitions: the meanings that a document gives its terms, and the exceptions from them.
 
 Three forms are known. `means`: “X” means …, the term “X” includes …, X shall mean …. `label`:
 X: … or X – … at the head of a paragraph. `short name`: the Maritime Authority (“the Authority”).
@@ -84,7 +84,7 @@ _EXCEPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A term, which stands at `at`, and what it means: characters `start` to `end`.
+    """A term, at offset `at`, and its meaning: characters `start` to `end`.
 
     `exceptions` are the clauses that take something out of the meaning, as written.
     """
@@ -104,18 +104,18 @@ class Definition:
 
 
 def defines(section: Section) -> bool:
-    """Say whether a section, or one above it, is headed as a place of definitions."""
+    """Return True if a section, or one above it, is headed as a place of definitions."""
     return any(_HEADING.search(title) for title in section.headings)
 
 
 def find_definitions(structure: Structure) -> list[Definition]:
-    """Return the definitions of a document in order, one for each term."""
+    """Return the definitions of a document in order, one per term."""
     found: dict[int, Definition] = {}
     for block in structure.blocks:
         if block.kind in ("paragraph", "indented", "html"):
             for definition in _read(structure, block):
                 found.setdefault(definition.at, definition)
-    # What labels several paragraphs, as “Breaking:” does in a list of changes, is no term.
+    # A label of several paragraphs, as “Breaking:” in a list of changes, is no term.
     labels = Counter(item.id for item in found.values() if item.form == "label")
     return [
         found[i]
@@ -185,7 +185,7 @@ def _read_paragraph(
 
 
 def _names_briefly(before: str, after: str) -> bool:
-    """Say whether a term between `before` and `after` is a name given to what stands before."""
+    """Return True if a term between `before` and `after` is a name given to the words before it."""
     return bool(_CALLED.search(before)) or (
         after in (")", ",", " ") and bool(_BRACKET.search(before))
     )

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 READ = 5000  # characters that are looked at
-SURE = 0.9  # the least probability at which a language is told
+SURE = 0.9  # the least probability at which a language is returned
 KIND = "languages"  # of the cache
-REVISION = 1  # raise it when another language comes to be told of the same text
+REVISION = 1  # raise it when results change for the same text
 
 
 def detect_language(text: str) -> str:
     """Return the ISO 639-1 code of a text's language by its first 5,000 characters.
 
-    "" where py3langid, of the extra documents, is not installed or is less than 90 % sure.
+    "" if py3langid, of the extra documents, is not installed or is less than 90 % sure.
     """
     identifier = _load_identifier()
     if identifier is None or not text.strip():
@@ -28,9 +28,9 @@ def detect_language(text: str) -> str:
 
 
 def find_language(text: str, kept: Cache) -> str:
-    """As `detect_language`, once for each text: loading the model takes longer than a search.
+    """Detect the language with a cache: loading the model takes longer than a search.
 
-    Raises AssayError where the cache cannot be written.
+    Raises AssayError if the cache cannot be written.
     """
     key = digest(REVISION, text[:READ])
     known = kept.get_many(KIND, [key])

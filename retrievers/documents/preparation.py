@@ -1,4 +1,4 @@
-"""From documents to the chunks a pipeline indexes."""
+"""The preparation of documents: the chunks that a pipeline indexes."""
 
 import json
 from array import array
@@ -32,9 +32,9 @@ from assay.retrievers.store.lazy_sequence import (
     take_block,
 )
 
-REVISION = 1  # raise it when chunks come to be finished otherwise, or the file holds other things
+REVISION = 1  # raise it when chunks are finished differently, or the contents of the file change
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
-SHORTEST = 1 << 10  # for so many each counts at least
+SHORTEST = 1 << 10  # the least size that a document counts as
 FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 
@@ -83,10 +83,10 @@ class DocumentSettings(Settings):
 class PreparedDocuments:
     """Chunks in descending order of id, the source of their contexts, and the seconds of cutting.
 
-    Those are of the work itself, also where all of it was `cached`; 0 where nothing is cut.
-    `facts` says of the chunks that were cut: `tokens`, pairs of a size and the number of chunks
-    that have it; `limit`, the chunker's maximum; `oversize`, how many exceed it; and
-    `integrity_failures`, how many documents their chunks do not give back.
+    The seconds are of the work itself, also if all of it was `cached`; 0 if nothing is cut.
+    `facts` describe the chunks that were cut: `tokens`, pairs of a size and the number of chunks of
+    that size; `limit`, the chunker's maximum; `oversize`, the number of chunks that exceed it; and
+    `integrity_failures`, the number of documents that cannot be rebuilt from their chunks.
     """
 
     chunks: Sequence[Chunk]
@@ -99,7 +99,7 @@ class PreparedDocuments:
 def prepare(
     documents: Sequence[Document], settings: DocumentSettings, resources: Resources
 ) -> PreparedDocuments:
-    """Return the chunks of `documents` with their contexts; of those on a shelf a shelf, too.
+    """Return the chunks of `documents` with their contexts, lazily if `documents` is lazy.
 
     Raises AssayError when there is nothing to search, or when two chunks share an id.
     """
@@ -159,7 +159,7 @@ def _tabulate(
     source: Source,
     resources: Resources,
 ) -> PreparedDocuments:
-    """Return the chunks of `documents`, of which a block at a time is held, in a file."""
+    """Return the chunks of `documents` in a file; one block at a time is in memory."""
     progress = resources.progress
     tracked = progress.track(documents, "reading documents", len(documents))
     content = digest_texts(map(repr, tracked))
@@ -216,7 +216,7 @@ def _finish_each(
 def _finish(
     plain: Sequence[Chunk], document: Document, settings: DocumentSettings, source: Source
 ) -> list[Chunk]:
-    """Return those of a document's chunks that are searched, with what is put before each."""
+    """Return the searched chunks of a document, with the text put before each."""
     searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
     if not searched and read_frontmatter(document.text).text:
         searched = [chunk for chunk in plain if chunk.kind == "frontmatter"]
@@ -225,7 +225,7 @@ def _finish(
 
 
 def _is_searched(chunk: Chunk, settings: DocumentSettings) -> bool:
-    """Say whether a chunk holds text to find; the others only make the document whole."""
+    """Return True if a chunk has text to find; others only complete the document."""
     hidden = chunk.kind == "frontmatter" and settings.frontmatter != "chunk"
     return bool(f"{chunk.title}{chunk.text}".strip()) and not hidden
 
@@ -233,7 +233,7 @@ def _is_searched(chunk: Chunk, settings: DocumentSettings) -> bool:
 def _preface(
     chunks: Sequence[Chunk], document: Document, settings: DocumentSettings, source: Source
 ) -> list[Chunk]:
-    """Return `chunks` with what the settings put before the context of each."""
+    """Return `chunks` with the text that the settings put before the context of each."""
     about = read_frontmatter(document.text).text if settings.frontmatter == "text" else ""
     headings = settings.headings and source not in ("headings", "opening+headings", "auto")
     if not (about or headings):

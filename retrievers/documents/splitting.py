@@ -1,4 +1,4 @@
-"""Cutting a span of a document to size, at the best places there are."""
+"""Cutting a span of a document to size, at the best places."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 class BreakPoints:
-    """Where `begin` to `end` may be cut, by kind, each kind in order.
+    """The places where `begin` to `end` may be cut, by kind, each kind in order.
 
     No place lies within a code block or a table, except `lines`, which are for those too large
     to be kept whole, nor within a quote or an admonition that `fits`.
@@ -38,7 +38,7 @@ class BreakPoints:
 
     @cached_property
     def blocks(self) -> Sequence[int]:
-        """Between paragraphs, lists, tables and the like."""
+        """The places between paragraphs, lists, tables and the like."""
         starts = {block.start for block in self._blocks if block.depth == 0}
         text = self._structure.text
         starts |= {match.end() for match in _BLANK_LINES.finditer(text, self._begin, self._end)}
@@ -46,17 +46,17 @@ class BreakPoints:
 
     @cached_property
     def items(self) -> Sequence[int]:
-        """Between the items of lists and the parts of quotes."""
+        """The places between the items of lists and the parts of quotes."""
         return self._allowed({block.start for block in self._blocks})
 
     @cached_property
     def sentences(self) -> Sequence[int]:
-        """Between sentences."""
+        """The places between sentences."""
         return self._allowed(set(sentence_ends(self._structure.text, self._begin, self._end)))
 
     @cached_property
     def words(self) -> Sequence[int]:
-        """Between words."""
+        """The places between words."""
         return self._allowed(self._matches(_WORD))
 
     def whole_at(self, place: int) -> Span | None:
@@ -66,12 +66,12 @@ class BreakPoints:
 
     @cached_property
     def lines(self) -> Sequence[int]:
-        """Between lines, wherever they are."""
+        """The places between lines, within any block too."""
         return sorted(self._matches(_LINE))
 
     @cached_property
     def loose_words(self) -> Sequence[int]:
-        """Between words, wherever they are."""
+        """The places between words, within any block too."""
         return sorted(self._matches(_WORD))
 
     def _matches(self, pattern: re.Pattern[str]) -> set[int]:
@@ -91,13 +91,13 @@ class BreakPoints:
 
 
 class Splitter:
-    """Cuts spans of one document into pieces of at most `limit` tokens.
+    """A splitter of spans of one document into pieces of at most `limit` tokens.
 
     A piece ends at the coarsest kind of place that fills it at least half: between blocks, items,
     sentences or words; with `words_only`, between any words. Each but the first begins with at most
-    `overlap` tokens of the one before, from the beginning of a sentence where one is in reach.
-    A code block, a table, a quote or an admonition of at most `whole` tokens (the limit, where
-    that is not given) is a piece of its own where it is over the limit.
+    `overlap` tokens of the one before, from the beginning of a sentence if one is in reach.
+    A code block, a table, a quote or an admonition of at most `whole` tokens (by default the
+    limit) is a separate piece if it is over the limit.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Splitter:
         self._most_whole = whole or limit
 
     def fits(self, begin: int, end: int) -> bool:
-        """Say whether `begin` to `end` is small enough as it is."""
+        """Return True if `begin` to `end` is small enough as it is."""
         estimate = self._tokens.estimate(begin, end)
         return estimate <= self._limit and self._tokens.count(begin, end) <= self._limit
 
@@ -142,7 +142,7 @@ class Splitter:
     def _stop(self, places: BreakPoints, start: int, core: int, end: int) -> int | None:
         """Return the best place after `core` to end a piece that begins at `start`.
 
-        Nothing is returned where a piece with an overlap would end within a block.
+        None is returned if a piece with an overlap would end within a block.
         """
         if self.fits(start, end):
             return end
@@ -183,7 +183,7 @@ class Splitter:
         return places[low - 1] if low > first else None
 
     def _step_back(self, places: BreakPoints, core: int, stop: int) -> int:
-        """Return where the piece after one that ends at `stop` begins."""
+        """Return the beginning of the piece after one that ends at `stop`."""
         if not self._overlap:
             return stop
         earliest = max(self._tokens.back(stop, self._overlap), core)
@@ -198,7 +198,7 @@ class Splitter:
 
 
 def _join(blocks: Sequence[Block], fits: Callable[[int, int], bool]) -> Iterator[Span]:
-    """Yield the spans not to be cut within in order, those within others left out."""
+    """Yield the spans that are not cut in order, without those within others."""
     end = -1
     for block in blocks:
         whole = block.kind in WHOLE and block.start >= end

@@ -1,4 +1,4 @@
-"""What a document is about, in its own words."""
+"""The summary of a document, in its own words."""
 
 from bisect import bisect_right
 
@@ -11,9 +11,9 @@ LONGEST = 300  # characters
 def summarise(structure: Structure) -> str:
     """Return the description or summary in the frontmatter, or else the first paragraph.
 
-    A paragraph of lists, quotes, tables and code is none. One of more than LONGEST characters ends
-    with the last sentence that fits, or else with a word and an ellipsis. Empty where there is
-    neither.
+    Lists, quotes, tables and code do not count as paragraphs. A paragraph of more than LONGEST
+    characters ends with the last sentence that fits, or else with a word and an ellipsis. The
+    result is empty if there is neither.
     """
     if structure.frontmatter.description:
         return structure.frontmatter.description

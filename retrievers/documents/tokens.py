@@ -9,8 +9,8 @@ BLANKS = frozenset(" \t\n\r")
 
 
 class WhitespaceTokenizer:
-    """A `Tokenize` that parts words at blanks before all else: a text has the tokens of its words,
-    whatever stands before and after.
+    """A `Tokenize` that first splits words at whitespace: a text has the tokens of its words,
+    whatever precedes or follows them.
     """
 
     def __init__(self, tokenize: Tokenize) -> None:
@@ -22,11 +22,11 @@ class WhitespaceTokenizer:
 
 
 class TokenMap:
-    """Where the tokens of a text begin.
+    """The starts of the tokens of a text.
 
-    With `WhitespaceTokenizer`, a span that begins and ends beside a blank has as many tokens as
-    begin within it. Elsewhere the text is read again, because a cut within a word
-    changes its tokens.
+    With `WhitespaceTokenizer`, a span that begins and ends next to whitespace has as many tokens as
+    begin within it. Otherwise the text of the span is tokenized by itself, because a cut within a
+    word changes its tokens.
     """
 
     def __init__(self, text: str, tokenize: Tokenize) -> None:
@@ -46,7 +46,7 @@ class TokenMap:
         return len(self._tokenize(self._text[begin:end]))
 
     def _is_parted(self, place: int) -> bool:
-        """Say whether no word goes on at `place`."""
+        """Return True if no word continues at `place`."""
         beside = self._text[max(place - 1, 0) : place + 1]
         return len(beside) < 2 or not BLANKS.isdisjoint(beside)
 

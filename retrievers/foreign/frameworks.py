@@ -1,6 +1,6 @@
 """Retrievers that are objects of LangChain, LlamaIndex or Haystack, by import path or given.
 
-What they return is put back into the documents by its text: see `NamedChunks.find_text`.
+Their answers are located in the documents by text: see `NamedChunks.find_text`.
 """
 
 import inspect
@@ -22,12 +22,12 @@ from assay.retrievers.settings.trust import CODE
 from assay.retrievers.store.user_code import digest_module, find_file
 
 KEY = "retriever.object"
-# Where loaders of these frameworks note what a document was made of, the surest first.
+# The keys in which loaders of these frameworks note the source of a document, the surest first.
 NAMES = ("doc_id", "document_id", "source", "file_path", "path", "file_name", "source_id")
 
 
 class FrameworkHit(NamedTuple):
-    """A text that a framework returned, with what it says of its place and score."""
+    """A text that a framework returned, with its place and score."""
 
     text: str
     names: Sequence[str]
@@ -37,7 +37,7 @@ class FrameworkHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """How a framework's retrievers are known and asked.
+    """The way to recognize and to ask the retrievers of a framework.
 
     `base` is the path of their class, of the distribution `package`. `method` is what `ask` calls;
     it returns the hits, best first.
@@ -54,7 +54,7 @@ class Framework:
         return self.base.partition(".")[0]
 
     def suits(self, found: Any) -> bool:
-        """Say whether `found` is such a retriever. Raises ImportError without the package."""
+        """Return True if `found` is such a retriever. Raises ImportError without the package."""
         module, _, name = self.base.rpartition(".")
         inputs = getattr(found, "__haystack_input__", found)  # a component must take a query
         return isinstance(found, getattr(import_module(module), name)) and (
@@ -142,22 +142,22 @@ class FrameworkSettings(Settings):
 
     @property
     def makes(self) -> bool:
-        """Whether the object is a function that makes a retriever of `documents`.
+        """True if the object is a function that makes a retriever of `documents`.
 
-        It is told by its only parameter: a config must not have just any function called. Raises
-        AssayError.
+        It is recognized by its only parameter: a config must not get just any function called.
+        Raises AssayError.
         """
         found = self.load()
         return inspect.isfunction(found) and [*inspect.signature(found).parameters] == ["documents"]
 
 
 class FrameworkRetriever(Retriever):
-    """Asks somebody's retriever and finds the texts that it returns in the documents."""
+    """A retriever that asks a framework's and finds the returned texts in the documents."""
 
     def __init__(self, settings: FrameworkSettings, given: Any = None) -> None:
         """Import the object unless it is `given`, and call nothing.
 
-        Raises AssayError where what is imported does not suit.
+        Raises AssayError if the imported object does not suit.
         """
         self.nondeterministic = settings.nondeterministic
         self._settings = settings
@@ -171,7 +171,7 @@ class FrameworkRetriever(Retriever):
         self._retriever = None if self._make else self._check(found)
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
-        """Let a function make the retriever of `documents`; what is one already is told nothing."""
+        """Let a function make the retriever of `documents`; an object gets none."""
         if self._make:
             try:
                 made = self._make(list(documents))
@@ -182,10 +182,10 @@ class FrameworkRetriever(Retriever):
         return IndexReport(len(documents))
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return the first `k` distinct texts of the answer, blank ones left out.
+        """Return the first `k` distinct texts of the answer, without blank ones.
 
-        Where a text has no score, all have that of their rank. Raises AssayError, naming the query,
-        where the object fails or a text stands nowhere.
+        If a text has no score, all get that of their rank. Raises AssayError, naming the query, if
+        the object fails or a text is not in the documents.
         """
         if not query.strip():
             return Ranking(())
@@ -229,11 +229,11 @@ class FrameworkRetriever(Retriever):
 
 
 def adapt(given: Any) -> FrameworkRetriever | None:
-    """Return a retriever that asks an object of a framework; None where it is of none of them.
+    """Return a retriever that asks an object of a framework; None for any other object.
 
-    It is told by its method: LangChain's `invoke`, LlamaIndex's `retrieve`, or `run` with a
+    It is recognized by its method: LangChain's `invoke`, LlamaIndex's `retrieve`, or `run` with a
     parameter `query`, which Haystack's components for queries have. It knows its documents by
-    itself, and nobody else knows them, so that its runs are made again each time.
+    itself, and nobody else knows them, so that its runs are never reused.
     """
     for type_, framework in FRAMEWORKS.items():
         method = getattr(given, framework.method, None)
@@ -250,7 +250,7 @@ def adapt(given: Any) -> FrameworkRetriever | None:
 
 
 def _read_names(said: Mapping[str, Any], *ids: str | None) -> list[str]:
-    """Return what may name the document of a text, the surest first."""
+    """Return the possible names of the document of a text, the surest first."""
     return [str(name) for name in (*(said.get(key) for key in NAMES), *ids) if name]
 
 

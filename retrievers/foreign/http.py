@@ -1,4 +1,4 @@
-"""A retriever that is an HTTP service of somebody's own."""
+"""A retriever that is a user's own HTTP service."""
 
 import json
 import math
@@ -29,7 +29,7 @@ from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 
 LIMIT = 16 * 2**20  # bytes of one answer
-SHOWN = 200  # characters of an answer that a message shows
+SHOWN = 200  # characters of an answer in a message
 NAME = "service"
 EXPECTED = (
     'expected {"hits": [{"id": "…", "score": 1.0}, …]}, best first, where {"document", "start", '
@@ -91,7 +91,7 @@ class HttpSettings(Settings):
 
 
 class _CallError(Exception):
-    """A call failed; `passing` says that it may succeed when it is made again."""
+    """A call failed; `passing` is true if it may succeed when repeated."""
 
     def __init__(self, message: str, passing: bool = False) -> None:
         super().__init__(message)
@@ -99,10 +99,10 @@ class _CallError(Exception):
 
 
 class HttpRetriever(Retriever):
-    """Asks an HTTP service and maps the places it returns onto chunks.
+    """A retriever that asks an HTTP service and maps the places it returns onto chunks.
 
-    Calls are made in a loop of their own, where the time that one takes can be bounded as a whole:
-    a server that sends a byte now and then would keep a blocking client for ever.
+    Calls are made in a separate event loop, which can bound the total time of one: a server that
+    sends a byte now and then would keep a blocking client for ever.
     """
 
     def __init__(
@@ -122,15 +122,15 @@ class HttpRetriever(Retriever):
         self._chunks = NamedChunks(())
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
-        """Learn what an answer may name; nothing is sent."""
+        """Take the documents that an answer may name; nothing is sent."""
         prepared = prepare(documents, self._documents, self._resources)
         self._chunks = NamedChunks(documents, prepared.chunks)
         return IndexReport(len(prepared.chunks))
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return what the service answers, its first `k` distinct hits in its own order.
+        """Return the answer of the service, its first `k` distinct hits in its own order.
 
-        Raises AssayError, naming the query, when it does not answer, or not in the agreed form.
+        Raises AssayError, naming the query, if it does not answer, or not in the agreed form.
         """
         begin = time.perf_counter()
         retries = self._settings.retries
@@ -163,7 +163,7 @@ class HttpRetriever(Retriever):
         )
 
     def metadata(self) -> Mapping[str, Any]:
-        """Say where the service is."""
+        """Return the address of the service."""
         return {"url": self._settings.url}
 
     @property
@@ -232,7 +232,7 @@ class HttpRetriever(Retriever):
     def _read_steps(
         self, answer: Mapping[str, Any], body: bytes
     ) -> tuple[list[StageTrace], dict[str, Chunk]]:
-        """Return the steps that an answer tells, and all chunks in them. Raises AssayError."""
+        """Return the steps in an answer, and all their chunks. Raises AssayError."""
         steps: list[StageTrace] = []
         chunks: dict[str, Chunk] = {}
         told = answer.get("steps")
@@ -267,7 +267,7 @@ def _is_passing(error: Exception) -> bool:
 
 
 def _find_cause(error: BaseException) -> str:
-    """Return what lies at the bottom of an error."""
+    """Return the root cause of an error."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     if isinstance(error, ConnectionError) and error.errno:
@@ -276,6 +276,6 @@ def _find_cause(error: BaseException) -> str:
 
 
 def _show(body: bytes | bytearray) -> str:
-    """Return what a message says of a body: its beginning, in one line."""
+    """Return the beginning of a body in one line, for a message."""
     text = " ".join(bytes(body[: 4 * SHOWN]).decode(errors="replace").split())
     return f": {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}" if text else ""

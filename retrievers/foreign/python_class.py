@@ -1,4 +1,4 @@
-"""A retriever that is a Python class of somebody's own, by its dotted path."""
+"""A retriever that is a user's own Python class, by its dotted path."""
 
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal

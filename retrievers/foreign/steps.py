@@ -1,4 +1,4 @@
-"""Spans for the steps of somebody's own pipeline, which `assay traces` reads as its stages.
+"""Spans for the steps of a user's own pipeline, which `assay traces` reads as its stages.
 
 They go to the provider of OpenTelemetry that the program has set, with the names of its GenAI
 conventions and the kinds of OpenInference, so that Phoenix, Langfuse and MLflow show them too.
@@ -31,9 +31,9 @@ def step(name: str, kind: Kind = "stage", query: str = "") -> "RecordedStep":
     span: whoever gets the spans can read them.
 
     Args:
-        name: What reports call the step.
+        name: The name of the step in reports.
         kind: `query` (it changes the query), `leg` (a list), `fusion`, or `stage` (any step after).
-        query: What was asked, for a `with` block.
+        query: The query, for a `with` block.
 
     Returns:
         A decorator and context.
@@ -89,7 +89,7 @@ class RecordedStep(AbstractContextManager["RecordedStep"]):
         self._open.pop()[0].__exit__(kind, error, traceback)
 
     def record(self, documents: Iterable[Any]) -> None:
-        """Tell the list that the step put out, best first: ids, pairs, mappings, objects."""
+        """Record the list that the step returned, best first: ids, pairs, mappings, objects."""
         # One attribute: of more than 128 the SDK drops some.
         listed = json.dumps([_describe(item) for item in documents], default=str)
         self._open[-1][1].set_attribute("gen_ai.retrieval.documents", listed)

@@ -1,1 +1,1 @@
-"""Ranked lists become one: scores brought to one scale, and formulas of fusion."""
+"""Fusion of ranked lists: normalisation of scores, and formulas."""

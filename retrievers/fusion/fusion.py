@@ -1,4 +1,4 @@
-"""Fusion: several ranked lists become one."""
+"""Fusion of several ranked lists into one."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -21,9 +21,9 @@ Legs = Mapping[str, Sequence[Scored]]
 
 
 class Fusion(Settings, ABC):
-    """Merges ranked lists; `weights` and `boosts` are by the names of legs."""
+    """A method that merges ranked lists; `weights` and `boosts` are by the names of legs."""
 
-    # What it offers `assay tune`: values worth trying, by key.
+    # Values for `assay tune` to try, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict,
@@ -48,7 +48,7 @@ class Fusion(Settings, ABC):
         """Return the fused (position, score) pairs, best first.
 
         `factors` multiply the weights of the legs they name; `unboosted` has, by leg, the positions
-        that its boost leaves as they are. What only legs of weight 0 found is left out.
+        that its boost leaves as they are. Chunks that only legs of weight 0 found are left out.
         """
         factors = factors or {}
         weights = {name: self.weights.get(name, 1.0) * factors.get(name, 1.0) for name in legs}
@@ -62,23 +62,23 @@ class Fusion(Settings, ABC):
         return ordered(scores.items())
 
     def counts(self, leg: str) -> bool:
-        """Say whether a leg can add to any score, by its weight or its boost."""
+        """Return True if a leg can add to any score, by its weight or its boost."""
         return bool(self.weights.get(leg, 1.0) or self.boosts.get(leg))
 
     def lifts(self, ranks: Mapping[str, int], top: float) -> bool:
-        """Say whether one boost alone puts a chunk of these `ranks`, by leg, above a score."""
+        """Return True if one boost alone puts a chunk of these `ranks`, by leg, above a score."""
         return any(
             boost / ranks[name] > top for name, boost in self.boosts.items() if name in ranks
         )
 
     @property
     def by_scores(self) -> bool:
-        """Whether it counts on what a leg's scores mean, beyond their order and distances."""
+        """True if it relies on the meaning of a leg's scores, beyond their order and distances."""
         return False
 
     @abstractmethod
     def top(self, legs: Iterable[str]) -> float:
-        """Return the highest score that a chunk can have, boosts apart."""
+        """Return the highest score that a chunk can have without boosts."""
 
     @abstractmethod
     def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
@@ -152,11 +152,11 @@ class LinearSettings(Fusion):
 
     @property
     def by_scores(self) -> bool:
-        """Where it knows floors, or takes distances for how sure a leg is."""
+        """True if it uses the floors of scores, or their distances as the confidence of a leg."""
         return self.normalisation == "theoretical" or self.confidence
 
     def top(self, legs: Iterable[str]) -> float:
-        """Return the sum of the weights; of z-scores, which have no bound, six times that.
+        """Return the sum of the weights; for z-scores, which have no bound, six times that.
 
         The best of a hundred candidates is about six deviations above the worst.
         """

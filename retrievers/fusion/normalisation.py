@@ -1,12 +1,12 @@
-"""Scores of one list brought to a scale, so that lists can be added up: pure functions.
+"""Normalisation of the scores of one list, so that lists can be added up: pure functions.
 
-What normalises returns one number a score, in their order, and none for none.
+Each function `normalise_…` returns one number per score, in their order, and none for none.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
-HEAD = 20  # scores that the best is held against, to say how far it stands out
+HEAD = 20  # scores that the best is compared with, to measure how far it stands out
 
 
 def normalise_min_max(scores: Sequence[float]) -> list[float]:
@@ -53,7 +53,7 @@ def normalise_deviations(scores: Sequence[float]) -> list[float]:
 
 
 def normalise_l2(scores: Sequence[float]) -> list[float]:
-    """Divide by the Euclidean norm of the list; of zeros, return zeros."""
+    """Divide by the Euclidean norm of the list; return zeros for zeros."""
     norm = sum(score**2 for score in scores) ** 0.5
     return [score / norm if norm > 0 else 0.0 for score in scores]
 
@@ -61,8 +61,8 @@ def normalise_l2(scores: Sequence[float]) -> list[float]:
 def measure_confidence(scores: Sequence[float]) -> float:
     """Return how far the first of `scores`, best first, stands out: never below 0.
 
-    It is the first less the mean of the first 20, over the population deviation of all. Of equal
-    scores, and of a single one, it is 1: nothing is known of what would have followed.
+    It is the first less the mean of the first 20, divided by the population standard deviation of
+    all. It is 1 for equal scores and for a single one: nothing is known of those that would follow.
     """
     head = scores[:HEAD]
     _, deviation = measure_spread(scores)
@@ -72,7 +72,7 @@ def measure_confidence(scores: Sequence[float]) -> float:
 
 
 def measure_spread(scores: Sequence[float], sample: bool = False) -> tuple[float, float]:
-    """Return mean and deviation, that of a `sample` or of the population; of one score, 0."""
+    """Return mean and standard deviation, of a `sample` or the population; 0 for one score."""
     mean = sum(scores) / len(scores)
     degrees = len(scores) - sample
     squares = sum((score - mean) ** 2 for score in scores)

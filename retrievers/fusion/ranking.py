@@ -42,7 +42,7 @@ class DeepList(Sequence[Scored]):
         return self._pairs[i]
 
     def find(self, position: int) -> int | None:
-        """Return the place, from 0, of what is at `position`, None where it is not among them."""
+        """Return the place, from 0, of the chunk at `position`, None if it is not in the list."""
         i = int(self._positions.searchsorted(position))
         if i == len(self._positions) or self._positions[i] != position:
             return None
@@ -100,7 +100,7 @@ def best_matches(
 def _list(
     allowed: Positions | None, found: Positions, scores: NDArray[np.floating], depth: int
 ) -> Sequence[Scored]:
-    """Return the best of what was `found`, by the positions of all where it is of `allowed`."""
+    """Return the best of `found`, mapped to the positions of all if it is of `allowed`."""
     positions = found if allowed is None else allowed[found]
     return (DeepList if depth > DEEP else _sort)(positions, scores, depth)
 

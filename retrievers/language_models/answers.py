@@ -1,4 +1,4 @@
-"""Answers as they are kept, so that nobody pays for one twice."""
+"""Kept answers, so that nobody pays for one twice."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ CACHE_KIND = "answers"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer as it is kept (see Answer); `usage` is None in an example."""
+    """An answer in the form that is kept (see Answer); `usage` is None in an example."""
 
     text: str
     ending: Ending
@@ -32,7 +32,7 @@ class AnswerCache:
         self._kind = kind
 
     def key(self, prompt: Prompt) -> str:
-        """Return what the answer to `prompt` is kept under: its own key, or else its words."""
+        """Return the key of the answer to `prompt`: the prompt's own key, or else its words."""
         return prompt.key or digest("answer", self._model.identity, prompt.text)
 
     def find(self, keys: Iterable[str]) -> dict[str, KeptAnswer]:

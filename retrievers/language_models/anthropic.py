@@ -27,7 +27,7 @@ class AnthropicSettings(ProviderSettings):
 
 
 class AnthropicModel(LanguageModel):
-    """Sends the document as a block of its own, marked for the prompt cache if it is shared."""
+    """The model that sends the document as a separate block, marked for caching if shared."""
 
     provider = "anthropic"
     address = "https://api.anthropic.com"

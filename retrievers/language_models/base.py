@@ -1,4 +1,4 @@
-"""What a language model is to the rest: a document and a question about it in, an answer out."""
+"""The interface of a language model: a document and a question about it in, an answer out."""
 
 import os
 import time
@@ -22,7 +22,7 @@ Ending = Literal["end", "length", "refusal"]
 # A byte-level tokenizer makes no more tokens than there are bytes; a chat's own marks come on top.
 MOST_TOKENS_PER_BYTE = 1
 MARKS = 200
-# What English, Markdown and code come to with the vocabularies of 2026; other scripts take more
+# The ratio for English, Markdown and code with the vocabularies of 2026; other scripts take more
 # bytes a character, and about as many a token.
 USUAL_BYTES_PER_TOKEN = 3
 LARGEST = 16 * 2**20  # bytes of one reply
@@ -31,11 +31,11 @@ USUAL_WINDOW = 100_000  # where nothing is known of a model
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What one call sends: first `document`, then `question`, with a line break between.
+    """The prompt of one call: first `document`, then `question`, with a line break between.
 
     `shared` says that calls with the same document follow, so that a provider should cache it.
-    `example` is an answer of the usual form and length, which stands for it in an estimate. `key`
-    is what the answer is kept under, if not under the words of the prompt.
+    `example` is an answer of the usual form and length, which an estimate uses. `key` is the key of
+    the kept answer, if it is not the words of the prompt.
     """
 
     document: str
@@ -51,16 +51,16 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """No tokenizer counts more than this."""
+        """The upper bound of the tokens that any tokenizer counts."""
         return MOST_TOKENS_PER_BYTE * len(self.text.encode()) + MARKS
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered, why it stopped, and what it counted.
+    """The answer of a model, why it stopped, and the tokens it counted.
 
-    `ending` is `length` when the answer was cut off, `refusal` when there is none; `note` then
-    says why, in the provider's words.
+    `ending` is `length` if the answer was cut off, `refusal` if there is none; `note` then says
+    why, in the provider's words.
     """
 
     text: str
@@ -104,8 +104,8 @@ class LanguageModel(ABC):
     """A model behind an API, opened when it is first asked. `answer` is safe to call from threads.
 
     `name` is for people. `url` is the address of another service than the provider's own, if it is
-    asked. `window` is how many tokens of prompt it is sent at most, unless told otherwise.
-    `most_output` bounds the tokens of an answer, thinking included. `prices` are None where they
+    asked. `window` is the most tokens of prompt that it is sent, unless a caller sets another.
+    `most_output` bounds the tokens of an answer, thinking included. `prices` are None if they
     are not known. `cached_from` is the length in tokens from which a shared document is cached.
 
     Subclasses make the SDK's client, call it and read its reply. `provider` is also the name of
@@ -149,7 +149,7 @@ class LanguageModel(ABC):
         return Endpoint(self.provider, self.url, self._settings.key_variable)
 
     def find_lack(self) -> str:
-        """Return in a line which key or extra it lacks; loads and asks nothing."""
+        """Return a line on the key or extra that it lacks; load and ask nothing."""
         try:
             return self._endpoint.find_lack(self.provider)
         except AssayError as error:
@@ -177,7 +177,7 @@ class LanguageModel(ABC):
             self._client = self._make_client(sdk, options | {"http_client": bounded})
 
     def _bound(self, response: Any) -> None:
-        """Bound the size of a reply, unpacked, and the time it takes: the SDK reads all of it."""
+        """Limit the unpacked size of a reply, and its time: the SDK reads all of it."""
         deadline = time.monotonic() + self._settings.timeout_seconds
         parts = self._endpoint.bound(response.iter_bytes(), LARGEST, deadline)
         response.iter_bytes = lambda: parts
@@ -185,7 +185,7 @@ class LanguageModel(ABC):
     def answer(self, prompt: Prompt) -> Answer:
         """Return the answer to `prompt`, in one attempt.
 
-        Who calls waits and tries again, so that each attempt is accounted for. Raises
+        The caller waits and tries again, so that each attempt is accounted for. Raises
         UnansweredError, TooLongError, or AssayError when no further call can succeed either: the
         key or the extra may be missing.
         """

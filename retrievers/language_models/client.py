@@ -1,4 +1,4 @@
-"""Prompts in, answers out: within a budget, each paid for once, from as many threads as ask."""
+"""Answers to prompts: within a budget, each paid for once, from any number of threads."""
 
 from pydantic import Field
 
@@ -22,7 +22,7 @@ class CallSettings(PaceSettings):
 
 
 def find_prices(model: LanguageModel, settings: CallSettings) -> Prices | None:
-    """Return the prices to reckon with. Raises AssayError when a budget has none."""
+    """Return the prices to calculate with. Raises AssayError if a budget has none."""
     prices = settings.prices or model.prices
     if prices is None and settings.max_cost_usd is not None:
         raise AssayError(
@@ -33,7 +33,7 @@ def find_prices(model: LanguageModel, settings: CallSettings) -> Prices | None:
 
 
 class LanguageModelClient(Calls):
-    """Asks a model, once each question, and enters each call into an open ledger."""
+    """A client that asks a model each question once, and enters each call into an open ledger."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class LanguageModelClient(Calls):
     def ask(self, prompt: Prompt) -> KeptAnswer:
         """Return the answer to `prompt`, kept or new.
 
-        Raises TooLongError where the prompt is longer than the model can read, and AssayError once
+        Raises TooLongError if the prompt is longer than the model can read, and AssayError once
         stopped.
         """
         key = self._answers.key(prompt)

@@ -1,4 +1,4 @@
-"""What calls to a language model should cost, found out without making any."""
+"""Estimates of the cost of calls to a language model, without making any."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -10,7 +10,7 @@ from assay.retrievers.services.prices import Prices, Usage
 
 @dataclass
 class Estimate:
-    """A sum of calls to `model`, at the usual number of bytes a token."""
+    """A sum of calls to `model`, at the usual number of bytes per token."""
 
     model: LanguageModel
     prices: Prices | None
@@ -21,17 +21,17 @@ class Estimate:
 
     @property
     def usd(self) -> float | None:
-        """What the calls should cost, in US dollars; None without prices."""
+        """The estimated cost of the calls, in US dollars; None without prices."""
         return self._usd if self.prices else None
 
     @property
     def worst_usd(self) -> float | None:
-        """The most that they can cost, by the bytes sent; None without prices."""
+        """The highest possible cost, by the bytes sent; None without prices."""
         return self._worst_usd if self.prices else None
 
     @property
     def charged(self) -> bool | None:
-        """Whether the calls cost anything; None where no prices are known."""
+        """True if the calls cost anything; None if no prices are known."""
         return self.prices.charged if self.prices else None
 
     def as_json(self) -> dict[str, Any]:
@@ -61,10 +61,10 @@ class Estimate:
 
 @dataclass
 class DryRun(Estimate):
-    """Answers as a client does, and asks nothing: with the kept answers, else with examples.
+    """A client that asks nothing, and answers with kept answers, else with examples.
 
-    `known` counts the answers that are kept, `to_ask` the calls to make. Unless `cached`, a
-    provider's cache of prompts is left out of account: it makes the cost lower.
+    `known` is the number of kept answers, `to_ask` that of calls to make. Unless `cached`, a
+    provider's cache of prompts, which lowers the cost, is ignored.
     """
 
     answers: AnswerCache

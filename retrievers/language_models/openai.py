@@ -28,7 +28,7 @@ class OpenAiSettings(ProviderSettings):
 
 
 class OpenAiModel(LanguageModel):
-    """Sends the document first, so that the service finds the prefix in its cache."""
+    """The model that sends the document first, so that the service caches the prefix."""
 
     provider = "openai"
     address = "https://api.openai.com/v1"
@@ -41,12 +41,12 @@ class OpenAiModel(LanguageModel):
         return self._client.chat.completions.create(model=self._settings.model, **body)
 
     def _body_of_others(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the request in the terms that every compatible service knows."""
+        """Return the request in the form that every compatible service knows."""
         message = {"role": "user", "content": prompt.text}
         return {"max_tokens": self.most_output, "messages": [message]}
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the request in the terms of OpenAI's own models."""
+        """Return the request in the form of OpenAI's own models."""
         content: Any = prompt.text
         body: dict[str, Any] = {"max_completion_tokens": self.most_output}
         if self._known and not self._settings.thinking_tokens:

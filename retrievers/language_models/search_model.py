@@ -40,7 +40,7 @@ class SearchModelSettings(PaceSettings):
         """Return the model, whose answers need up to `most_tokens`. It is not asked yet.
 
         The budget is that of all models of one name that serve one `purpose`. Raises AssayError
-        where it has no prices.
+        if it has no prices.
         """
         changes: dict[str, Any] = {"max_tokens": max(self.model.max_tokens, most_tokens)}
         if self.model.base_url:
@@ -51,7 +51,7 @@ class SearchModelSettings(PaceSettings):
 
 
 class SearchModel:
-    """Answers prompts, and records what each answer was charged for, whenever that was made.
+    """A model that answers prompts and records the charge of each, whenever it was made.
 
     Safe to call from threads.
     """
@@ -70,9 +70,9 @@ class SearchModel:
         self._client = LanguageModelClient(model, book, settings, self._answers)
 
     def ask(self, prompt: Prompt, *, rerun: bool = False) -> KeptAnswer:
-        """Return the answer to `prompt`: the kept one, where there is one and it is not `rerun`.
+        """Return the answer to `prompt`: the kept one, if there is one and not `rerun`.
 
-        Raises TooLongError where the prompt is longer than the model can read, and AssayError once
+        Raises TooLongError if the prompt is longer than the model can read, and AssayError once
         no further call can succeed.
         """
         key = self._answers.key(prompt)
@@ -83,7 +83,7 @@ class SearchModel:
         return answer
 
     def metadata(self) -> Mapping[str, Any]:
-        """The model, and its prices."""
+        """Return the model and its prices."""
         return {
             "model": self.model.name,
             "usd_per_million_tokens": self.prices.model_dump() if self.prices else None,

@@ -1,1 +1,1 @@
-"""The faces of a report: each makes Markdown, a page, DataFrames or metrics of the same blocks."""
+"""The renderers of a report: Markdown, a page, DataFrames and metrics from the same blocks."""

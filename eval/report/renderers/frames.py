@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def tabulate(table: Table) -> "DataFrame":
-    """Return a row a row of `table`, named by its first column.
+    """Return a DataFrame with a row for each row of `table`, named by its first column.
 
-    An estimate becomes three columns: its key, `<key>_low` and `<key>_high`; NaN where no end is.
+    An estimate becomes three columns: its key, `<key>_low` and `<key>_high`; NaN for a missing end.
     """
     need_pandas()
     from pandas import DataFrame, Index
@@ -47,7 +47,7 @@ def list_metrics(report: Report, without: Collection[str] = ()) -> dict[str, flo
 def list_figures(
     report: Report, without: Collection[str] = ()
 ) -> Iterator[tuple[str, float, float | None, float | None]]:
-    """Yield the figures of all tables by `<table>/<row>/<column>`, with what ends intervals have.
+    """Yield the figures of all tables by `<table>/<row>/<column>`, with the ends of intervals.
 
     Texts are left out, and so are the tables whose keys are in `without`.
     """

@@ -29,8 +29,8 @@ SHADES = 9  # of the style sheet
 class CellView:
     """A cell in words; `whisker` is its plot, `band` how far around 0 nothing would be shown.
 
-    `bar` is how long its bar is, in percent of the longest; None where none is drawn.
-    `shade` is how high its figure is among all of a table, from 0 to `SHADES`; None where cells
+    `bar` is the length of its bar, in percent of the longest; None if none is drawn.
+    `shade` is the height of its figure among all of a table, from 0 to `SHADES`; None if cells
     are not shaded.
     """
 
@@ -143,7 +143,7 @@ def _list_cells(
 
 
 def _find_ends(table: Table) -> tuple[float, float] | None:
-    """Return the least and the greatest figure of a table; None where it has none."""
+    """Return the least and the greatest figure of a table; None if it has none."""
     cells = [column.read(row) for row in table.rows for column in table.columns if column.numeric]
     found = [number for cell in cells if (number := find_number(cell)) is not None]
     return (min(found), max(found)) if found else None

@@ -1,4 +1,4 @@
-"""What the page tells of single queries: passages, gold, and the trace of stages, as JSON values.
+"""Data of single queries for the page: passages, gold and the trace of stages, as JSON values.
 
 The text of a passage is stored once, however many queries retrieved it.
 """
@@ -45,7 +45,7 @@ def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
 
 
 def _describe_given(summary: Summary) -> dict[str, dict[str, Any]]:
-    """Return by query what a language model answered from its passages, where one was asked."""
+    """Return, by query, the answer of a language model from its passages, if one was asked."""
     found = summary.answers.answers if summary.answers else ()
     return {
         item.query: {
@@ -91,7 +91,7 @@ def list_relevant(run: StoredRun, query: str) -> list[GoldItem]:
 def describe_answer(
     run: StoredRun, query: str, relevant: list[GoldItem], library: GoldExcerpts
 ) -> dict[str, Any]:
-    """Return what a run answered to a query, how, and in what time."""
+    """Return the answer of a run to a query, how it came about, and the time it took."""
     ranking = run.rankings[query]
     shown = ranking.hits[:SHOWN_HITS]
     covering = library.list_covering(ranking, relevant[:TRACED_GOLD])
@@ -130,7 +130,7 @@ def _hit(
 def describe_gold(
     item: GoldItem, joined: Sequence[JoinedHit], library: GoldExcerpts
 ) -> dict[str, Any]:
-    """Return a gold item and the rank at which it was found, None where it was not."""
+    """Return a gold item and the rank at which it was found, None if it was not."""
     ranks = (rank for rank, hit in enumerate(joined, start=1) if item in hit.found)
     return {
         "document": item.doc_id,
@@ -154,7 +154,7 @@ def _stage(
 ) -> dict[str, Any]:
     """Return a stage with the rank there of each gold item, of whose passages the ids are given.
 
-    The rank is None where no candidate covers the item.
+    The rank is None if no candidate covers the item.
     """
     ids = [id_ for id_, _ in entry.candidates]
     return {

@@ -14,11 +14,11 @@ ALL_TEXT = 3_000_000  # characters of passages on one page
 LONGEST, SHORTEST = 700, 200  # an excerpt
 LONGEST_CONTEXT = 300
 QUOTE = 400
-LEAD = 80  # what is shown before gold that starts late in a passage
+LEAD = 80  # characters shown before gold that starts late in a passage
 
 
 class PassageTable:
-    """The passages that a page shows, each once; `count` is how many there will be at most."""
+    """The passages that a page shows, each once; `count` is the most there will be."""
 
     def __init__(self, count: int) -> None:
         self.excerpt = min(max(ALL_TEXT // max(count, 1), SHORTEST), LONGEST)
@@ -26,7 +26,7 @@ class PassageTable:
         self._places: dict[Chunk, int] = {}
 
     def place(self, chunk: Chunk) -> int:
-        """Return the place of a chunk among the passages, where it is put if it was not there."""
+        """Return the place of a chunk among the passages; add it if it is missing."""
         place = self._places.setdefault(chunk, len(self.passages))
         if place == len(self.passages):
             self.passages.append(_describe(chunk, self.excerpt))
@@ -34,7 +34,7 @@ class PassageTable:
 
 
 class GoldExcerpts:
-    """What covers gold in a run, and the table of the passages that a page shows."""
+    """The chunks that cover gold in a run, and the table of the passages that a page shows."""
 
     def __init__(self, run: StoredRun, table: PassageTable) -> None:
         self.table = table
@@ -47,7 +47,7 @@ class GoldExcerpts:
         return [item for item in items if covers(retrieved, item)]
 
     def join(self, hits: Sequence[Hit], gold: Sequence[GoldItem]) -> list[JoinedHit]:
-        """Return what the first hits of a query count for, given its gold."""
+        """Return the first hits of a query, each joined with the gold that it counts for."""
         return join([self._retrieve(hit.chunk) for hit in hits], gold)
 
     def _retrieve(self, chunk: Chunk) -> RetrievedChunk:

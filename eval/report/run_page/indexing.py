@@ -33,7 +33,7 @@ def tabulate_sizes(key: str, bins: Any, title: str = "Chunks by tokens") -> Tabl
 
 
 def index_facts(index: IndexReport) -> Pairs:
-    """Return what came of indexing, and what was found wrong with the chunks."""
+    """Return the facts of indexing, and the faults found in the chunks."""
     limit = index.facts.get("limit")
     oversize = f"{index.facts.get('oversize')}" + (f" (over {limit:,} tokens)" if limit else "")
     pairs = (
@@ -55,7 +55,7 @@ def _unread(index: IndexReport) -> str:
 
 
 def recall_facts(facts: Mapping[str, Any]) -> Pairs:
-    """Return what approximate dense search finds of exact search, a pair a leg."""
+    """Return the share of exact search that approximate search finds, one pair per leg."""
     return tuple(
         (f"Leg {leg}", f"{EXPLANATION} {formats.score(recall)}")
         for leg, recall in find_recalls(facts).items()

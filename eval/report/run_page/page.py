@@ -35,7 +35,7 @@ def write(summary: Summary) -> Path:
 
 
 def list_queries(summary: Summary) -> dict[str, Any]:
-    """Return what the page shows of single queries: a table of them, and what each retrieved.
+    """Return the data of single queries on the page: a table, and what each query retrieved.
 
     Its data are escaped as JSON; the script only ever sets text.
     """

@@ -46,7 +46,7 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class Bar:
-    """How many queries have their first relevant passage in a range of ranks."""
+    """The number of queries whose first relevant passage is in a range of ranks."""
 
     label: str
     queries: int
@@ -59,7 +59,7 @@ def primary(summary: Summary) -> str:
 
 
 def query_rows(summary: Summary) -> tuple[QueryRow, ...]:
-    """Return a row a query, in the collection's order."""
+    """Return one row per query, in the collection's order."""
     first = primary(summary)
     shown = dict.fromkeys([first, *(name for name in COLUMNS if name in summary.scores)])
     timed = {sample.query_id: sample for sample in summary.run.latency}
@@ -72,7 +72,7 @@ def query_rows(summary: Summary) -> tuple[QueryRow, ...]:
 
 
 def worst(rows: Sequence[QueryRow]) -> tuple[QueryRow, ...]:
-    """Return the ten rows of lowest score below 1, of equal scores the later found first."""
+    """Return the ten rows of lowest score below 1; among equal scores, those found later first."""
     return tuple(row for row in by_score(rows)[:SHOWN] if row.score < 1)
 
 

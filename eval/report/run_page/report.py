@@ -1,4 +1,4 @@
-"""What a run found: its scores in plain words, and the tables of its figures."""
+"""The report of a run: its scores in plain words, and the tables of its figures."""
 
 from assay.eval.report.blocks import Report
 from assay.eval.report.formats import amount, count, percent, retried, score
@@ -12,7 +12,7 @@ from assay.eval.statistics.estimates import Estimate
 
 
 def report(summary: Summary, *, whole: bool = True) -> Report:
-    """Return the report of a run; unless `whole`, with what a terminal shows in brief alone."""
+    """Return the report of a run; unless `whole`, only what a terminal shows in brief."""
     manifest = summary.run.manifest
     searched = count(len(summary.run.queries), "query", "queries")
     described = (str(manifest.config.get("description") or ""), manifest.collection.title)
@@ -30,7 +30,7 @@ def report(summary: Summary, *, whole: bool = True) -> Report:
 
 
 def tell(summary: Summary) -> list[str]:
-    """Return in plain words what is found, the headline measure, and what a query takes."""
+    """Return in plain words the hit rates, the headline measure, and the time of a query."""
     manifest, means = summary.run.manifest, summary.means
     first, ten = means.get("Hit@1"), means.get("Hit@10")
     name = choose_headline(means)
@@ -54,7 +54,7 @@ def tell(summary: Summary) -> list[str]:
 
 
 def list_warnings(summary: Summary) -> list[str]:
-    """Return what to check before believing the scores, each with what to do."""
+    """Return the warnings to check before believing the scores, each with its remedy."""
     run = summary.run
     manifest, searched = run.manifest, len(run.queries)
     sample = (
@@ -76,7 +76,7 @@ def list_warnings(summary: Summary) -> list[str]:
 
 
 def list_time_warnings(summary: Summary) -> list[str]:
-    """Return what to check before believing the times."""
+    """Return the warnings to check before believing the times."""
     retries = summary.run.manifest.retries
     told = [summary.disturbance, summary.unknown_load]
     return [*filter(None, told), *([retried(retries)] if retries else [])]

@@ -1,4 +1,4 @@
-"""The tables of a run: what it scores, where it loses passages, what it takes."""
+"""The tables of a run: its scores, the steps that lose passages, and its costs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -34,7 +34,7 @@ BY_QUERY = ("worst", "slowest")  # tables of single queries, which are no figure
 
 
 def list_blocks(summary: Summary) -> list[Block]:
-    """Return all that a run shows but its verdict."""
+    """Return all blocks of the report of a run."""
     manifest, rows = summary.run.manifest, query_rows(summary)
     packages = manifest.environment.get("packages", {})
     versions = "\n".join(f"{name} {version}" for name, version in packages.items())
@@ -58,7 +58,7 @@ def list_blocks(summary: Summary) -> list[Block]:
 
 
 def list_brief(summary: Summary) -> list[Block]:
-    """Return what a terminal shows of a run without --full; nothing else is computed."""
+    """Return the blocks that a terminal shows without --full; nothing else is computed."""
     return [
         _tabulate_means("measures", "Measures", summary.means),
         *_show_traffic(summary),
@@ -68,7 +68,7 @@ def list_brief(summary: Summary) -> list[Block]:
 
 
 def _tabulate_means(key: str, title: str, means: Mapping[str, Estimate]) -> Table:
-    """Return a row a measure, those that say most first."""
+    """Return one row per measure, the most informative first."""
     order = [name for name in FIRST if name in means]
     rows = [*order, *(name for name in means if name not in order)]
     return Table(
@@ -101,7 +101,7 @@ def _show_traffic(summary: Summary) -> Iterator[Block]:
 
 
 def _show_answering(found: Abstention) -> Iterator[Table]:
-    """Yield what is returned where nothing answers, and how well scores tell that."""
+    """Yield tables on queries that nothing answers, and on how well scores detect them."""
     name, share = Column("queries", "Queries", value=itemgetter(0)), itemgetter(1)
     shares = [
         name,
@@ -125,7 +125,7 @@ def _show_answering(found: Abstention) -> Iterator[Table]:
 
 
 def _tabulate_types(summary: Summary) -> Table:
-    """Return a row a type of query, in the measures that say most."""
+    """Return one row per type of query, in the most informative measures."""
     names = [name for name in FIRST[:3] if name in summary.means] or list(summary.means)[:1]
     first = names[0]
     return Table(
@@ -157,7 +157,7 @@ def _tabulate_ranks(rows: tuple[QueryRow, ...], depth: int) -> Table:
 
 
 def _show_unjudged(summary: Summary) -> Iterator[Block]:
-    """Yield what hits that no one has judged leave open in each measure."""
+    """Yield the uncertainty of each measure that is due to unjudged hits."""
     by_measure = {item.measure: item for item in summary.unjudged}
     if not by_measure:
         return
@@ -182,7 +182,7 @@ def _show_unjudged(summary: Summary) -> Iterator[Block]:
 
 
 def _find_bounds(item: UnjudgedBounds) -> Estimate | None:
-    """Return a score between its bounds; None where none are known."""
+    """Return a score between its bounds; None if none are known."""
     if item.lower is None or item.upper is None:
         return None
     return Estimate(item.scored.value, item.lower.value, item.upper.value, item.scored.n)
@@ -214,7 +214,7 @@ def _tabulate_answers(found: Answers) -> Table:
 
 
 def _show_latency(summary: Summary) -> Iterator[Block]:
-    """Yield a row a stage, the whole search first; CPU time where others used the machine."""
+    """Yield one row per stage, the whole search first; CPU time if others used the machine."""
     if not summary.latency:
         yield Prose("Latency", "Latency was not measured.")
         return
@@ -249,7 +249,7 @@ def _show_latency(summary: Summary) -> Iterator[Block]:
 
 
 def _read(name: str) -> Callable[[Any], Any]:
-    """Return what reads the estimate `name` of a row of (name, estimates)."""
+    """Return a function that reads the estimate `name` of a row of (name, estimates)."""
     return lambda row: row[1][name]
 
 

@@ -14,7 +14,7 @@ MOST_LINES = 300  # of a strip; more only darken it
 class StageRow:
     """The latency of one stage: p50, p95 and p99, a line a query, and p50 with p95 and p99.
 
-    `cpu` is the median CPU time, a dash where it is not known.
+    `cpu` is the median CPU time, a dash if not known.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a chunker is, and how the spans it chooses become chunks."""
+"""The base class of chunkers, and the making of chunks from the spans they choose."""
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -32,10 +32,10 @@ class Piece:
 
 
 class Chunker(Settings, ABC):
-    """Chooses the spans of a document that are searched.
+    """A chunker chooses the spans of a document that are searched.
 
-    Its pieces stand in order and, where they do not overlap, are the document without its
-    frontmatter; `rebuild` proves it. `conformance.RULES` says what else holds.
+    Its pieces are in order and, overlaps apart, make up the document without its frontmatter, as
+    `rebuild` verifies. `conformance.RULES` has the other rules.
     """
 
     type: str = "python"
@@ -47,7 +47,7 @@ class Chunker(Settings, ABC):
 
     @property
     def target(self) -> int | None:
-        """The most tokens of a chunk of text without headings, where code, tables, quotes and
+        """The most tokens of a chunk of text without headings, if code, tables, quotes and
         admonitions allow it.
         """
         return self.limit
@@ -59,7 +59,7 @@ class Chunker(Settings, ABC):
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether code, tables, quotes and admonitions within the limit are never cut."""
+        """True if code, tables, quotes and admonitions within the limit are never cut."""
         return True
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Chunker(Settings, ABC):
         return section.start, group[-1].end
 
     def chunk(self, document: Document, tokenize: Tokenize) -> list[Chunk]:
-        """Return the chunks of `document` in order; its frontmatter is the first, where it is."""
+        """Return the chunks of `document` in order; its frontmatter, if any, is the first."""
         structure = parse_document(document)
         tokens = TokenMap(document.text, tokenize)
         begin = structure.frontmatter.end
@@ -88,7 +88,7 @@ class Chunker(Settings, ABC):
 
 
 class SizedChunker(Chunker):
-    """A chunker with a largest size, of which a chunk may repeat up to half from the one before."""
+    """A chunker with a maximum size; a chunk may repeat up to half of it from the one before."""
 
     max_tokens: int = Field(ge=16, description="largest chunk, in tokens")
     overlap_tokens: int = Field(
@@ -103,19 +103,19 @@ class SizedChunker(Chunker):
 
     @property
     def limit(self) -> int | None:
-        """As set."""
+        """The most tokens of a chunk, as set."""
         return self.max_tokens
 
     @property
     def overlap(self) -> int:
-        """As set."""
+        """The overlap in tokens, as set."""
         return self.overlap_tokens
 
 
 def rebuild(chunks: Sequence[Chunk]) -> str:
-    """Return the text of a document from all its chunks, in order, their overlaps left out.
+    """Return the text of a document from all its chunks, in order, without their overlaps.
 
-    Nothing is filled in: where a chunk is missing, so is its text.
+    Nothing is filled in: the text of a missing chunk is missing.
     """
     parts = []
     end = 0
@@ -127,7 +127,7 @@ def rebuild(chunks: Sequence[Chunk]) -> str:
 
 
 def is_intact(document: Document, chunks: Sequence[Chunk]) -> bool:
-    """Say whether the SHA-256 of the document rebuilt from its chunks is the document's own."""
+    """Return True if the SHA-256 of the document rebuilt from its chunks is the document's own."""
     return _sha256(rebuild(chunks)) == _sha256(document.text)
 
 
@@ -136,7 +136,7 @@ def gather_bare(
 ) -> Iterator[list[Section]]:
     """Yield the sections, each heading without a body together with the section after it.
 
-    Where that section `breaks` with what is before it, the heading joins it only from above.
+    If that section `breaks` with what is before it, the heading joins it only from above.
     """
     gathered: list[Section] = []
     for section in structure.sections:
@@ -152,7 +152,7 @@ def gather_bare(
 
 
 def span_of(sections: Sequence[Section]) -> tuple[int, int]:
-    """Return where `sections`, which are in order, begin and end."""
+    """Return the beginning and end of `sections`, which are in order."""
     return sections[0].start, sections[-1].end
 
 
@@ -194,10 +194,10 @@ def _make_chunks(
 
 
 def make_id(doc_id: str, text: str, occurrence: int) -> str:
-    """Return the id of a chunk: SHA-256, 24 hex digits, of its document, its text in the order it
-    stands there, and how many chunks of the document before it, it included, have that text.
+    """Return the id of a chunk: SHA-256, 24 hex digits, of its document, its text in the order of
+    the document, and the number of chunks up to and including it with that text.
 
-    It does not say where the chunk stands, so that an edit elsewhere leaves it as it is.
+    The id is independent of the chunk's place, so that an edit elsewhere does not change it.
     """
     return digest(doc_id, text, occurrence)[:ID_DIGITS]
 

@@ -1,4 +1,4 @@
-"""Small sections combined to a target size, within the limits that meaning sets."""
+"""Small sections combined to a target size, within limits set by their meaning."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -56,18 +56,18 @@ class CombineSplitChunker(Chunker):
 
     @property
     def target(self) -> int | None:
-        """Up to which sections are combined."""
+        """The size up to which sections are combined, in tokens."""
         return self.target_max
 
     @property
     def overlap(self) -> int:
-        """Of what is split."""
+        """The overlap, in tokens, of the pieces of a split section."""
         return self.overlap_tokens
 
     def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
-        """Return the part that holds `offset`: all that lies between two hard breaks.
+        """Return the part that holds `offset`: all text between two hard breaks.
 
-        Where small parts are absorbed, only breaks that stand for themselves bound it. A bare
+        If small parts are absorbed, only special sections bound it. A bare
         heading above a break, once it has a text, may belong to the part before.
         """
         combiner = self._combiner()
@@ -83,7 +83,7 @@ class CombineSplitChunker(Chunker):
         return ends[first], ends[last + 1]
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
-        """Yield the groups, those cut that are too long."""
+        """Yield the groups, cut if they are too long."""
         largest = Splitter(structure, tokens, self.max_tokens, self.overlap_tokens)
         most = self.target_max + self.micro_tokens
         for part in self.combine(structure, tokens).parts:
@@ -112,7 +112,7 @@ class CombineSplitChunker(Chunker):
         )
 
     def _cut_to_target(self, structure: Structure, tokens: TokenMap, span: Span) -> list[Span]:
-        """Return `span` in pieces up to the target, a small last one evened with that before."""
+        """Return `span` in pieces up to the target; even out a small last piece."""
 
         def cut(limit: int, begin: int, end: int) -> list[Span]:
             cutter = Splitter(structure, tokens, limit, self.overlap_tokens, whole=self.max_tokens)

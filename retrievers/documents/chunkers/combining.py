@@ -1,4 +1,4 @@
-"""How sections become groups of a target size."""
+"""The grouping of sections into groups of a target size."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from assay.retrievers.documents.structure.blocks import Section
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
-# Sections that stand for themselves, and those that belong to what is before them.
+# Titles of sections that are never combined, and of those that belong to the one before.
 SPECIAL = re.compile(
     r"(?:faq|frequently asked|glossary|changelog|release notes|warnings?\b|caution|examples?\b"
     r"|troubleshooting|known issues)",
@@ -22,7 +22,7 @@ ATTACHED = re.compile(r"\b(?:examples?|notes?)\b", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A section with the bare headings above it; `long` where it is to be cut to the target."""
+    """A section with the bare headings above it; `long` if it is to be cut to the target."""
 
     sections: Sequence[Section]
     tokens: int
@@ -31,7 +31,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Group:
-    """Units that become one chunk, or, where one of them is `long`, several."""
+    """Units that become one chunk, or several if one of them is `long`."""
 
     units: list[Unit]
 
@@ -42,7 +42,7 @@ class Group:
 
     @property
     def long(self) -> bool:
-        """Whether a unit is to be cut to the target."""
+        """True if a unit is to be cut to the target."""
         return any(unit.long for unit in self.units)
 
     @property
@@ -52,13 +52,13 @@ class Group:
 
     @property
     def span(self) -> Span:
-        """Where it begins and ends."""
+        """Its beginning and end."""
         return self.units[0].sections[0].start, self.units[-1].sections[-1].end
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The groups of a document, part by part, and how often the combiner decided what.
+    """The groups of a document, part by part, and the number of decisions of each kind.
 
     A part lies between two hard breaks. Decisions are hard_break, absorbed (a micro-section),
     merged (a section that fits the target), attached (an example or note), smoothed (the small
@@ -72,8 +72,8 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """The rules. A heading of `break_levels` is a hard break; a section over the target whose level
-    is of `long_levels` is cut to it.
+    """The rules of combining. A heading of `break_levels` is a hard break; a section over the
+    target whose level is in `long_levels` is cut to it.
     """
 
     target_min: int
@@ -85,11 +85,11 @@ class Combiner:
     absorb_across: bool
 
     def is_special(self, section: Section) -> bool:
-        """Say whether `section` stands for itself, by its title."""
+        """Return True if `section` stands for itself, by its title."""
         return SPECIAL.match(section.name) is not None
 
     def is_break(self, section: Section) -> bool:
-        """Say whether `section` begins a part of its own."""
+        """Return True if `section` begins a new part."""
         return section.level in self.break_levels or self.is_special(section)
 
     def combine(self, structure: Structure, tokens: TokenMap) -> Combination:
@@ -117,7 +117,7 @@ class Combiner:
         return Combination(parts, decisions)
 
     def _join(self, group: Group, unit: Unit) -> str:
-        """Return why `unit` joins `group`; nothing where it opens a group of its own."""
+        """Return the decision by which `unit` joins `group`; "" if it opens a new group."""
         total = group.tokens + unit.tokens
         if total > self.max_tokens and not (group.long or unit.long):
             return ""
@@ -128,7 +128,7 @@ class Combiner:
         return "attached" if _belongs(group.units[-1], unit) else ""
 
     def _absorbs(self, group: Group, *units: Unit) -> bool:
-        """Say whether one of the two is so small that the target may be exceeded by it, once."""
+        """Return True if one of the two is so small that it may exceed the target, once."""
         added = sum(unit.tokens for unit in units)
         largest = max(unit.tokens for unit in (*group.units, *units))
         small = min(added, group.tokens) < self.micro_tokens
@@ -146,8 +146,9 @@ class Combiner:
         return True
 
     def _even_out(self, units: Sequence[Unit]) -> list[Group]:
-        """Return `units` in the two groups of the most equal sizes where both come to the target,
-        else in one.
+        """Return `units` in the two groups of the most equal sizes, or one.
+
+        It is one group if either would be below the target.
         """
         halves = [
             (Group([*units[:i]]), Group([*units[i:]]))
@@ -184,6 +185,6 @@ class Combiner:
 
 
 def _belongs(before: Unit, unit: Unit) -> bool:
-    """Say whether `unit` continues what is `before` it: an example, a note, or after a colon."""
+    """Return True if `unit` continues what is `before` it: an example, a note, or after a colon."""
     expected = before.sections[-1].title.endswith(":")
     return expected or ATTACHED.search(unit.sections[0].title) is not None

@@ -25,7 +25,7 @@ class FixedChunker(SizedChunker):
 
     @property
     def keeps_blocks(self) -> bool:
-        """They are cut like anything else."""
+        """False: they are cut like any other text."""
         return False
 
     def scope(self, structure: Structure, offset: int) -> tuple[int, int]:

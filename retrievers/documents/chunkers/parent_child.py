@@ -1,4 +1,4 @@
-"""Two levels: small chunks are searched, and know the larger passage they were cut from."""
+"""Two levels: small chunks are searched, and have the span of the larger passage around them."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -34,12 +34,12 @@ class ParentChildChunker(Chunker):
 
     @property
     def limit(self) -> int | None:
-        """Of children."""
+        """The most tokens of a child."""
         return self.max_tokens
 
     @property
     def overlap(self) -> int:
-        """Of children."""
+        """The overlap of children, in tokens."""
         return self.overlap_tokens
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:

@@ -12,7 +12,7 @@ from assay.retrievers.documents.tokens import TokenMap
 
 
 class SectionwiseChunker(SizedChunker):
-    """What the chunkers that never leave a section have in common."""
+    """The base class of chunkers whose chunks stay within a section."""
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield sections, and the pieces of those over the limit."""

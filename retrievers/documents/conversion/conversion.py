@@ -1,4 +1,4 @@
-"""Files become text: Markdown and plain text as they are, other formats by a converter.
+"""Files to text: Markdown and plain text as they are, other formats by a converter.
 
 markitdown, which is the default, finds no headings in a PDF: they are found by their fonts.
 Navigation and footers of HTML pages are left out.
@@ -54,9 +54,9 @@ class BlankError(ConversionError):
 class ConvertedText:
     """The text of a file of `size` bytes and the encoding it was in, "" if it was converted.
 
-    `seconds` are those of the work, also when its result came from the cache. `pages` are where
-    those of a PDF begin in the text; none where that is not known. `notes` name what is left out of
-    it. `digest` is the SHA-256 of the file.
+    `seconds` are those of the work, also if its result came from the cache. `pages` are the offsets
+    at which the pages of a PDF begin in the text; empty if not known. `notes` name the parts left
+    out. `digest` is the SHA-256 of the file.
     """
 
     text: str
@@ -76,11 +76,11 @@ def list_formats(settings: AnyConverter) -> Sequence[str]:
 
 
 class Converter:
-    """Converts one file at a time as `settings` say, markitdown in a process of its own.
+    """A converter of one file at a time, by `settings`; markitdown has a separate process.
 
     A file that takes longer than `seconds`, or too much memory, ends that process and nothing
-    else. Results are kept in `cache` by what the file holds, whatever its name, and by the
-    converter and its version. Raises AssayError where there is no such converter.
+    else. Results are kept in `cache` by the content of the file, whatever its name, and by the
+    converter and its version. Raises AssayError if there is no such converter.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Converter:
             answer = command.convert(suffix, data, self._seconds)
         else:
             answer = self._ask(suffix, data)
-        # What a command failed at may be its own affair, and mended.
+        # A failure of a command may be its own fault, and fixed later.
         if stored is None and not (command and "reason" in answer):
             self._store.put_many(KIND, {key: json.dumps(answer).encode()})
         if "reason" in answer:
@@ -205,7 +205,7 @@ def _decode(data: bytes) -> ConvertedText:
 
 
 def _check(suffix: str, data: bytes) -> None:
-    """Refuse what is plainly broken, locked or out of all proportion, before it is converted."""
+    """Refuse files that are plainly broken, locked or out of proportion, before converting them."""
     name = suffix[1:].upper()
     if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
         raise ConversionError("is broken, or not a PDF at all")
@@ -237,7 +237,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _with_title(text: str, title: str, suffix: str) -> str:
-    """Return `text` with its title as frontmatter, where no heading of it says the title.
+    """Return `text` with its title as frontmatter, if no heading has the title.
 
     The first heading of a book is that of a chapter.
     """

@@ -2,9 +2,9 @@
 
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
 killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234, "seconds": 9}`,
-and as many bytes; it ends the process where it takes more seconds of CPU. An answer is a line of
-JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known),
-`notes` on what is left out and `seconds`; or a `reason` why there is no text.
+and as many bytes; it ends the process if it takes more seconds of CPU. An answer is a line of
+JSON: `text`, `title`, `pages` (the offset of each in the text, none if not known), `notes` on the
+parts left out and `seconds`; or a `reason` why there is no text.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pdfminer.layout import LTChar
 
 
-REVISION = 1  # raise it when a file comes to be converted otherwise
+REVISION = 1  # raise it when files are converted differently
 LARGER = 1.12  # times the body's size, from which a line is a heading
 LONGEST = 160  # characters of a heading
 DEEPEST = 6
 REPEATED = 3  # pages that begin or end with the same line: no heading, but a running title
 LOOK_AHEAD = 60  # lines of the text in which a line of the page is looked for
-MOST_HEADINGS = 0.3  # of the lines; where more stand out, size says nothing
+MOST_HEADINGS = 0.3  # share of the lines; if more are larger, size means nothing
 BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.I)
 SPACES = re.compile(r"\s+")
 
@@ -42,8 +42,8 @@ SPACES = re.compile(r"\s+")
 class Line:
     """A line of a page: its text without spaces, size in points, whether all of it is bold.
 
-    `block` is the number of the block it stands in, `alone` whether it is the only line there,
-    `page` the number of its page, from 1.
+    `block` is the number of its block, `alone` is true if it is the only line of that, `page` is
+    the number of its page, from 1.
     """
 
     text: str
@@ -133,7 +133,7 @@ def read_lines(data: bytes) -> Iterator[Line]:
 
 
 def _size(letters: Iterable["LTChar"]) -> float:
-    """Return the size of most letters, to half a point: what is set alike differs by less."""
+    """Return the size of most letters, to half a point: letters of one style differ by less."""
     return Counter(round(item.size * 2) / 2 for item in letters).most_common(1)[0][0]
 
 
@@ -198,7 +198,7 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
 
 
 def _read(suffix: str, data: bytes) -> tuple[str, str, Sequence[str]]:
-    """Return the Markdown of a file, its title, and notes on what is left out."""
+    """Return the Markdown of a file, its title, and notes on the parts left out."""
     from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets
     from assay.retrievers.documents.conversion.furniture import strip_surroundings
 
@@ -225,7 +225,7 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     from assay.retrievers.documents.conversion import tables
 
     class Markdownify(_markdownify._CustomMarkdownify):
-        """markitdown's writer of Markdown, for pages and what is made into pages first."""
+        """markitdown's writer of Markdown, for pages and for formats that become pages first."""
 
         def convert_soup(self, soup: Any) -> str:
             tables.prepare_tables(soup)
@@ -234,13 +234,13 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     vars(_html_converter)["_CustomMarkdownify"] = Markdownify
     converter = getattr(converters, MARKITDOWN[suffix])()
     told = StreamInfo(extension=suffix)
-    # A table needs a head in Markdown: where a document names none, its first row.
+    # A table needs a head in Markdown: its first row if the document names none.
     result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
     return result.markdown, result.title or ""
 
 
 def tidy(text: str) -> str:
-    """Return `text` as markitdown leaves it, and without page breaks and what UTF-8 lacks."""
+    """Return `text` as markitdown leaves it, without page breaks and characters not in UTF-8."""
     text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\f", "")
     return BLANK_LINES.sub("\n\n", LINE_TAILS.sub("", text)).strip()
 
@@ -254,7 +254,7 @@ def _explain(error: BaseException) -> str:
 
 
 def _limit_memory() -> None:
-    """Let allocation fail beyond the limit, where the system can; elsewhere time is the limit."""
+    """Make allocation fail beyond the limit, if the system can; else time is the limit."""
     if sys.platform == "linux":
         import resource
 
@@ -263,7 +263,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: int) -> None:
-    """End this process by TOO_LONG after so many CPU seconds from now, where the system can."""
+    """End this process by TOO_LONG after this many more CPU seconds, if the system can."""
     if sys.platform in ("linux", "darwin"):
         import resource
 
@@ -275,7 +275,7 @@ def _limit_time(seconds: int) -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
 
 
-TELLING = 12  # letters and digits that a line has at least to tell where it stands
+TELLING = 12  # the fewest letters and digits by which a line can be located
 SLACK = 1.25  # how much more than a page has may come before its end is reached
 FEW = 100  # letters and digits of a page, up to which it need not be found
 
@@ -283,8 +283,8 @@ FEW = 100  # letters and digits of a page, up to which it need not be found
 def find_pages(text: str, lines: Iterable[Line]) -> list[int]:
     """Return the offset in `text` at which each page begins, a blank one where the next does.
 
-    Of a page and the next, what both have, as a running title, may count for either. Nothing is
-    returned where half of a page with more than a few words is not found.
+    Text that is on both a page and the next, as a running title, may count for either. The list is
+    empty if half of a page with more than a few words is not found.
     """
     pages: dict[int, list[str]] = defaultdict(list)
     for line in lines:
@@ -303,7 +303,7 @@ def find_pages(text: str, lines: Iterable[Line]) -> list[int]:
 
 
 def _find_end(letters: str, lines: Sequence[str], begin: int, stop: int) -> int:
-    """Return where the last of the `lines` ends that stand in this part of `letters` once."""
+    """Return the end of the last of the `lines` that occur once in this part of `letters`."""
     end = begin
     for line in lines:
         if len(line) >= TELLING and (at := letters.find(line, begin, stop)) >= 0:

@@ -1,4 +1,4 @@
-"""What turns files into Markdown: markitdown, or a command of the user's own."""
+"""Converters of files into Markdown: markitdown, or a command of the user's own."""
 
 import contextlib
 import re
@@ -64,10 +64,10 @@ class CommandSettings(Settings):
     )
 
     def convert(self, suffix: str, data: bytes, seconds: float) -> dict[str, Any]:
-        """Return the `text` that the command makes of a file, and the `seconds` it took, or a
-        `reason` why there is none.
+        """Return the `text` that the command makes of a file and its `seconds`, or a `reason`
+        why there is none.
 
-        Raises AssayError where there is no such program.
+        Raises AssayError if there is no such program.
         """
         with tempfile.TemporaryDirectory(prefix="assay-convert-") as folder:
             file = Path(folder) / f"file{suffix}"
@@ -109,9 +109,9 @@ MARKITDOWN = MarkitdownSettings(type="markitdown")
 
 
 def identify(settings: AnyConverter) -> str:
-    """Return the digest of all that decides what a converter makes of a file.
+    """Return the digest of all that determines the output of a converter for a file.
 
-    Raises AssayError where there is no such program, or markitdown is not installed.
+    Raises AssayError if there is no such program, or markitdown is not installed.
     """
     if isinstance(settings, MarkitdownSettings):
         return _identify_markitdown()

@@ -1,4 +1,4 @@
-"""Bytes become text: by their mark, as UTF-8, or in the encoding they look most like."""
+"""Bytes to text: by their byte order mark, as UTF-8, or in the most likely encoding."""
 
 import codecs
 
@@ -23,9 +23,9 @@ class NotTextError(Exception):
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Return the text of `data` and the encoding it was in; line ends stay as they are.
+    """Return the text of `data` and its encoding; line ends stay as they are.
 
-    A mark of UTF-8 stays in the text, so that offsets count what the file holds. Raises
+    A mark of UTF-8 stays in the text, so that offsets are those of the file. Raises
     NotTextError.
     """
     for mark, encoding in MARKS:

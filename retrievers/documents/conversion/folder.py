@@ -1,4 +1,4 @@
-"""A folder of files of many formats becomes documents; what gives none is named."""
+"""A folder of files of many formats to documents; files that give none are reported."""
 
 import queue
 from collections.abc import Collection, Sequence
@@ -35,13 +35,13 @@ class FolderDocument:
 
     @property
     def untouched(self) -> bool:
-        """Whether the text is what the file itself holds, in UTF-8."""
+        """True if the text is that of the file itself, in UTF-8."""
         return self.converted.encoding == "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that gives no document, and why: `blank` holds no text, `other` has a format that is
+    """A file that gives no document, and why: `blank` has no text, `other` has a format that is
     not read.
     """
 
@@ -55,14 +55,14 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What a folder holds, in order of paths."""
+    """The contents of a folder, in order of paths."""
 
     documents: tuple[FolderDocument, ...]
     skipped: tuple[SkippedFile, ...]
 
     @property
     def untouched(self) -> bool:
-        """Whether its text files are all there is to read, and each is sound and in UTF-8."""
+        """True if it has only text files to read, and each is sound and in UTF-8."""
         broken = (item for item in self.skipped if item.kind == "broken" and _is_text(item.path))
         return all(item.untouched for item in self.documents) and not any(broken)
 
@@ -70,7 +70,7 @@ class FolderContents:
 def read_folder(
     folder: Path, resources: Resources, converter: AnyConverter = MARKITDOWN
 ) -> FolderContents:
-    """Return the documents below `folder`; hidden files and Office's lock files are passed over.
+    """Return the documents below `folder`; hidden files and Office's lock files are skipped.
 
     Raises AssayError when there is no such folder, or no document in it.
     """
@@ -115,7 +115,7 @@ def read_files(
     settings: AnyConverter,
     taken: Collection[str] = (),
 ) -> FolderContents:
-    """Return the documents of `files` below `folder`; ids that are `taken` are for none of them."""
+    """Return the documents of `files` below `folder`; they get none of the ids in `taken`."""
     results = _convert_all(folder, files, resources, settings)
     documents: dict[str, FolderDocument] = {}
     skipped = []
@@ -149,7 +149,7 @@ def list_files(folder: Path) -> list[str]:
 def _convert_all(
     folder: Path, names: Sequence[str], resources: Resources, settings: AnyConverter
 ) -> list[tuple[str, ConvertedText | SkippedFile]]:
-    """Convert the files below `folder`, as many at a time as the resources has threads."""
+    """Convert the files below `folder`, as many at a time as the resources have threads."""
     free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
     formats = list_formats(settings)
 

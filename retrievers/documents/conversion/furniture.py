@@ -1,4 +1,4 @@
-"""What stands around the text of a web page: navigation, banners, what nobody sees."""
+"""The parts of a web page around its text: navigation, banners, hidden elements."""
 
 import re
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ BANNER = re.compile(
     r"|cookieconsent",
     re.I,
 )
-LONGEST_BANNER = 2000  # characters; what has more is a text about cookies
+LONGEST_BANNER = 2000  # characters; a longer element is a text about cookies
 
 
 def strip_surroundings(data: bytes) -> bytes:
     """Return an HTML page without what is not its text, in UTF-8 where it had any.
 
-    That is navigation and footer, what a browser does not show, banners that ask about cookies,
-    links of headings to themselves, prompts of notebooks and buttons that copy. The footer of an
-    article or a section belongs to it, and stays; so does a tab that a click shows. A page that is
-    nothing else is returned as it is.
+    Left out are navigation and footer, text that a browser does not show, banners that ask about
+    cookies, links of headings to themselves, prompts of notebooks and copy buttons. The footer of
+    an article or a section belongs to it, and stays; so does a tab that a click shows. A page that
+    is nothing else is returned as it is.
     """
     from bs4 import BeautifulSoup
 
@@ -67,12 +67,12 @@ def _is_unseen(item: Any) -> bool:
 
 
 def _is_sign(link: Any) -> bool:
-    """Say whether a link in a heading shows no word, only a sign such as ¶."""
+    """Return True if a link in a heading shows no word, only a sign such as ¶."""
     return link.find_parent(HEADINGS) and not link.find("img") and not _has_word(link.get_text())
 
 
 def _is_beside(link: Any) -> bool:
-    """Say whether a link stands beside a heading's own text, or shows no word where none is."""
+    """Return True if a link accompanies a heading's own text; outside one, if it has no word."""
     heading = link.find_parent(HEADINGS)
     if heading is None:
         return not _has_word(link.get_text())

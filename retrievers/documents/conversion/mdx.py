@@ -45,7 +45,7 @@ def read_mdx(text: str) -> str:
 
 
 def _hold_code(text: str, held: list[str]) -> str:
-    """Return `text` with a number in place of each fence and code span, which go to `held`."""
+    """Return `text` with a number in place of each fence and code span, which move to `held`."""
 
     def hold(code: str) -> str:
         held.append(code)
@@ -140,7 +140,7 @@ def _drop_tags(text: str) -> str:
 
 
 def _pair_braces(text: str) -> Mapping[int, int]:
-    """Return the offset after the brace that closes each."""
+    """Return, for each opening brace, the offset after the one that closes it."""
     pairs, opened = {}, []
     for match in re.finditer(r"[{}]", text):
         if match[0] == "{":
@@ -153,7 +153,7 @@ def _pair_braces(text: str) -> Mapping[int, int]:
 def _read_tag(
     text: str, tag: re.Match[str], pairs: Mapping[int, int]
 ) -> tuple[int, str, list[str]]:
-    """Return where a tag ends, 0 where it is none; the tag as HTML has it; and what it shows."""
+    """Return the end of a tag, 0 if it is none; the tag as HTML; and the text that it shows."""
     i, kept, shown = tag.end(), [tag[0]], []
     while not (end := END.match(text, i)):
         attribute = ATTRIBUTE.match(text, i) or SPREAD.match(text, i)
@@ -175,9 +175,9 @@ def _read_tag(
 
 
 def _outdent(text: str) -> str:
-    """Take away the indent that components give to what they hold: MDX has no indented code.
+    """Remove the indent that components give to their content: MDX has no indented code.
 
-    What is further in than a list above it belongs to that list.
+    Text that is indented deeper than a list above it belongs to that list.
     """
     base, listed, blank = 0, False, True
     lines = []

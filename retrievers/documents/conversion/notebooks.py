@@ -1,4 +1,4 @@
-"""Jupyter notebooks: Markdown cells as they are, code as fenced blocks with what it printed."""
+"""Jupyter notebooks: Markdown cells as they are, code as fenced blocks with its output."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def _render_cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 def _render_output(output: Mapping[str, Any]) -> str:
-    """Return what a reader sees of an output, "" where that is a picture."""
+    """Return the text that a reader sees of an output, "" for a picture."""
     data: Mapping[str, Any] = output.get("data", {})
     if any(kind.startswith(PICTURE) for kind in data) or "png" in output:
         return ""

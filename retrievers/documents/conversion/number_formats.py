@@ -56,7 +56,7 @@ def _split(code: str) -> Sequence[Sequence[str]]:
 
 
 def _read_literal(token: str) -> str | None:
-    """Return what a token shows as it stands; None where it shows part of the value."""
+    """Return the literal text that a token shows; None if it shows part of the value."""
     if token[0] == '"':
         return token[1:-1]
     if token[0] == "\\":
@@ -110,7 +110,7 @@ def _show_mark(token: str) -> str:
 
 
 def _choose(value: Decimal, sections: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
-    """Return the section for a value, and whether it shows the sign of one that is negative."""
+    """Return the section for a value, and whether it shows the sign of a negative one."""
     conditions = [
         found
         for tokens in sections
@@ -209,7 +209,7 @@ def _lay_out(
     if grouped and front:
         shown[front[0]] = whole
     else:
-        for i in reversed(front):  # what has no place stands before the first
+        for i in reversed(front):  # digits without a place go before the first
             shown[i] = whole if i == front[0] else whole[-1:]
             whole = whole[:-1]
     parts, left = [], rest
@@ -296,7 +296,7 @@ def _show_date(value: date | datetime | time | timedelta, tokens: Sequence[str])
 
 
 def _is_minute(tokens: Sequence[str], i: int) -> bool:
-    """Say whether an `m` follows hours or precedes seconds."""
+    """Return True if an `m` follows hours or precedes seconds."""
     units = [
         (j, token.strip("[]")[0].lower())
         for j, token in enumerate(tokens)

@@ -1,7 +1,7 @@
-"""reStructuredText, as docutils reads it, with what Sphinx adds shown as Sphinx shows it.
+"""reStructuredText as docutils reads it, with the additions of Sphinx as Sphinx shows them.
 
-One file is read at a time: what a page has from others, such as the titles of `toctree`, is not
-there. Nothing is included, run or imported.
+One file is read at a time: parts that a page gets from others, such as the titles of `toctree`, are
+missing. Nothing is included, run or imported.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Directives that a page shows nothing of; a list of contents repeats headings.
+# Directives that show nothing on a page; a list of contents repeats headings.
 UNSEEN = {
     "codeauthor", "contents", "currentmodule", "default-domain", "default-role", "highlight",
     "include", "index", "literalinclude", "meta", "module", "program", "py:currentmodule",
@@ -61,7 +61,7 @@ SETTINGS = {
 
 
 def read_restructured(text: str) -> str:
-    """Return the page that `text` makes, as HTML."""
+    """Return the page of `text`, as HTML."""
     from docutils import core, nodes
 
     with _sphinx():
@@ -80,7 +80,7 @@ def read_restructured(text: str) -> str:
         if field[0].astext() in UNSEEN_FIELDS:
             field.parent.remove(field)
     for message in list(tree.findall(nodes.system_message)):
-        # What docutils cannot read stays as it is written.
+        # Text that docutils cannot read stays as written.
         kept = message.findall(nodes.literal_block) if message["level"] > 2 else ()
         message.parent.replace(message, list(kept))
     page: str = core.publish_from_doctree(
@@ -91,7 +91,7 @@ def read_restructured(text: str) -> str:
 
 @contextmanager
 def _sphinx() -> Iterator[None]:
-    """Let docutils take any directive, option and role."""
+    """Make docutils accept any directive, option and role."""
     from docutils.parsers.rst import directives, roles
 
     find_directive, find_role = directives.directive, roles.role
@@ -138,7 +138,7 @@ def _make_directive(name: str, known: Any) -> Any:
 
 
 def _run_directive(directive: Any) -> list[Any]:
-    """Return what a page shows of a directive that docutils does not know."""
+    """Return the parts that a page shows of a directive unknown to docutils."""
     from docutils import nodes
 
     name = directive.name.lower()
@@ -183,7 +183,7 @@ def _parse(directive: Any, text: Any) -> list[Any]:
 
 
 def _show_role(name: str, rawtext: str, text: str, *_: Any) -> tuple[list[Any], list[Any]]:
-    """Return what a page shows of a role that docutils does not know."""
+    """Return the parts that a page shows of a role unknown to docutils."""
     from docutils import nodes, utils
 
     kind = name.lower().rpartition(":")[2]

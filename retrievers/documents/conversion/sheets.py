@@ -16,9 +16,9 @@ STATED = re.compile(r"sep=(.)\r?\n", re.I)  # as Excel states it
 
 
 def read_workbook(data: bytes) -> tuple[str, list[str]]:
-    """Return the visible cells of a workbook, a table for each sheet, and what is not shown of it.
+    """Return the visible cells of a workbook, a table per sheet, and notes on hidden parts.
 
-    A formula without a stored result, which a program may leave out, stands as it is written.
+    A formula without a stored result, which a program may omit, is shown as written.
     """
     import openpyxl
 
@@ -45,7 +45,7 @@ def _has_formulas(data: bytes) -> bool:
 
 
 def _read_sheet(sheet: Any, formulas: Any) -> tuple[list[list[str]], int]:
-    """Return the rows of texts that a sheet shows, and how many cells with a value are hidden."""
+    """Return the rows of texts that a sheet shows, and the number of hidden cells with a value."""
     rows: dict[int, dict[int, str]] = {}
     hidden_columns = {
         column
@@ -90,7 +90,7 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _rate(text: str, delimiter: str) -> tuple[float, int]:
-    """Return which share of the rows has as many columns as most, if these are several."""
+    """Return the share of rows with the most common number of columns, if that is above 1."""
     widths = Counter(len(row) for row in _split(text, delimiter) if row)
     width, rows = widths.most_common(1)[0] if widths else (1, 0)
     return (rows / widths.total(), width) if width > 1 else (0.0, 0)

@@ -1,4 +1,4 @@
-"""Tables as Markdown has them: one line a row, and the same number of cells in each."""
+"""Tables in Markdown: one line per row, and the same number of cells in each."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def escape_cell(text: str) -> str:
 
 
 def render_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose head is the first of `rows`; blank rows and columns are left out."""
+    """Return a table whose header is the first of `rows`; blank rows and columns are left out."""
     cells = [[escape_cell(cell) for cell in row] for row in rows]
     used = sorted({i for row in cells for i, cell in enumerate(row) if cell})
     filled = [[row[i] if i < len(row) else "" for i in used] for row in cells if any(row)]

@@ -1,4 +1,4 @@
-"""The places that a mention names, and what they have in common with those named beside them."""
+"""The places that a mention names, and what they share with places named next to them."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def divide(name: str, match: re.Match[str], start: int) -> Unit:
 
 
 def reach(first: Unit, spread: re.Match[str], plural: bool) -> Unit:
-    """Return `first` with what follows on it up to the end of a range.
+    """Return `first` with the places after it up to the end of a range.
 
     After one section by itself, as in Section 5 to 10 days, no more of them follow.
     """
@@ -51,7 +51,7 @@ def reach(first: Unit, spread: re.Match[str], plural: bool) -> Unit:
 
 
 def find_style(level: str) -> str:
-    """Return how the labels of a level are written; nothing for what is no such level."""
+    """Return the style of the labels of a level; "" if it is no level."""
     *deeper, name = level.lower().replace("sub-", "sub- ").split()
     if name not in patterns.LEVELS:
         return ""
@@ -66,7 +66,7 @@ def list_labels(text: str) -> tuple[str, ...]:
 
 
 def list_beside(labels: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the path of `other` where it lists a sibling of one of `labels`, else nothing."""
+    """Return the path of `other` if it lists a sibling of one of `labels`, else ()."""
     for level in range(len(labels) - 1, -1, -1):
         if set(label_styles(labels[level])) & set(label_styles(other[0])):
             return (*labels[:level], *other)
@@ -74,5 +74,5 @@ def list_beside(labels: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, .
 
 
 def find_shape(number: str) -> tuple[bool, bool]:
-    """Return what two numbers of one list have in common: digits first, and joined by marks."""
+    """Return the shape that numbers of one list share: digits first, and joined by marks."""
     return number[0].isdigit(), bool(re.search(rf"\.|{DASH}", number))

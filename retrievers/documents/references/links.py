@@ -1,4 +1,4 @@
-"""How documents point at each other: related documents, wikilinks, links, cross-references."""
+"""References between documents: related documents, wikilinks, links, cross-references."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """Characters `start` to `end` of a document point at a place, which may be in the same one.
+    """A link in characters `start` to `end` of a document to a place, maybe in the same one.
 
     `related` documents are the whole document's.
     """
@@ -33,9 +33,9 @@ class DocumentLink:
 
 
 class DocumentNames:
-    """What the documents of a collection are called: by path, by title, by alias.
+    """The names of the documents of a collection: paths, titles and aliases.
 
-    Case does not matter. What several documents are called names none of them.
+    Case does not matter. A name of several documents names none of them.
     """
 
     def __init__(self, ids: Iterable[str], titles: Iterable[tuple[str, str]]) -> None:
@@ -52,7 +52,7 @@ class DocumentNames:
     def find(self, name: str, doc_id: str) -> str | None:
         """Return the document that `name`, written in the document `doc_id`, stands for.
 
-        A path is taken from the folder of `doc_id` first, else by its end; where several fit, one
+        A path is resolved from the folder of `doc_id` first, else by its end; if several fit, one
         in the same folder is meant.
         """
         file = PurePosixPath(name.strip().lower()).name
@@ -65,7 +65,7 @@ class DocumentNames:
 
 
 def find_links(structures: Mapping[str, Structure], names: DocumentNames) -> Iterator[DocumentLink]:
-    """Yield what the documents point at and the collection has, document by document."""
+    """Yield the links to places in the collection, document by document."""
     targets = Targets(structures)
     for doc_id, structure in structures.items():
         for name in structure.frontmatter.related:
@@ -83,7 +83,7 @@ def find_links(structures: Mapping[str, Structure], names: DocumentNames) -> Ite
 def _find(
     target: str, doc_id: str, structures: Mapping[str, Structure], names: DocumentNames
 ) -> TargetSpan | None:
-    """Return the place that `target` names: a document's heading, or where its text begins."""
+    """Return the place that `target` names: a document's heading, or the start of its text."""
     found, anchor = names.find(target, doc_id), ""
     if found is None:  # a name may itself hold a #
         name, _, anchor = target.partition("#")
@@ -106,7 +106,7 @@ def slug(title: str) -> str:
 
 
 def _target(link: Link) -> str:
-    """Return the target of a link as a person would write it; nothing where it leads elsewhere."""
+    """Return the target of a link as a person would write it; "" if it leads elsewhere."""
     if link.wiki:
         return link.target
     return "" if _ELSEWHERE.match(link.target) else unquote(link.target)

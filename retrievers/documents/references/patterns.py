@@ -16,14 +16,14 @@ from assay.retrievers.documents.structure.identifiers import (
     write_pattern,
 )
 
-# What statutes call the levels of their numbered paragraphs, and how each is labelled.
+# The names of the levels of numbered paragraphs in statutes, and the style of their labels.
 LEVELS = {"subsection": "letter", "paragraph": "digit", "subparagraph": "capital",
            "clause": "roman", "subclause": "Roman"}  # fmt: skip
 ORDER = ("letter", "digit", "capital", "roman", "Roman", "double")
 _LEVEL = rf"(?:sub-){{0,9}}(?:{'|'.join(sorted(LEVELS, key=len, reverse=True))})"
 _NAME = rf"(?:{'|'.join(NAMES)})"
 _DIVIDES = write_pattern((f"{name}s?" for name in NAMES), ABBREVIATED)
-# What a match begins with: a search goes on at once where nothing can, as nearly everywhere.
+# The first characters of matches: a search skips places where none can begin, which are most.
 _AT_DIVIDES = f"(?=(?i:[{''.join(sorted({name[0] for name in (*NAMES, *ABBREVIATED)}))}]))"
 _AT_SIGN = rf"(?=[§\d{''.join(sorted({word[0] for word in (*SECTION_WORDS, *SECTION_SHORTS)}))}])"
 # s. 12 and ss. 3-5; S. 12 is a page in German.

@@ -2,8 +2,8 @@
 
 `§ 42–516(c)`, `sec. 42-516 (c)`, `subsection (c) of section 42-516`, `ch. 19`, `Part IV`,
 `Art. 12(3)`, `Art. 6 para. 1`, `paragraph 4 of Schedule 2`, `sections 801–804`, `§ 12 to § 15`,
-`42-3501.03(6)(A)`, `4.2 Refunds`, `sec_42_516_c`. A mention is found by its form alone: which of
-them name anything, only the sections of a collection can tell.
+`42-3501.03(6)(A)`, `4.2 Refunds`, `sec_42_516_c`. A mention is found by its form alone: only the
+sections of a collection can tell which of them name anything.
 """
 
 import re
@@ -91,14 +91,15 @@ _ENDS = re.compile(_CLOSED, re.I)
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a query names: `name` is `sec`, or chapter and the like; `labels` lead below it.
+    """A place that a query names.
 
-    `text` is as typed, `rest` the head of what follows; `opens` says that nothing stands before it.
-    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
-    203(a)(1) may mean 203(a), where that is here.
-    `plural` says that several may be meant, and `between` that it is not one of the ends of a
-    range, so that it need not be there. `paragraph` is named beside its division, in Article 6,
-    paragraph 1; `inside` says of it that it means nothing elsewhere.
+    `name` is `sec`, or chapter and the like; `labels` lead below it.
+    `text` is as typed, `rest` the beginning of what follows; `opens` is true if nothing precedes.
+    `whole` is true if nothing above it can be meant instead: 401(k) and 5a may be many things;
+    203(a)(1) may mean 203(a), if the documents have that.
+    `plural` is true if several may be meant, and `between` if it is within a range but not one of
+    its ends, so that it need not exist. `paragraph` is a paragraph named with its division, as in
+    Article 6, paragraph 1; `inside` is true of a paragraph that means nothing elsewhere.
     """
 
     form: Form
@@ -126,14 +127,14 @@ class Mention:
 
     @property
     def ids(self) -> list[str]:
-        """The id of what is named, and those of what is above it, nearest first."""
+        """The id of the named place, and those of places above it, nearest first."""
         labels = [f"({label})" for label in self.labels]
         least = min(len(labels), 1) if self.whole else 0
         lengths = range(len(labels), least - 1, -1)
         return [join_id(self.name, self.number, *labels[:length]) for length in lengths]
 
     def readings(self) -> Iterator[tuple["Mention", ...]]:
-        """Yield what may be meant, the likeliest first; a range means all from end to end.
+        """Yield the possible meanings, the likeliest first; a range means all from end to end.
 
         A paragraph of a division is one of its labels, or a section of its own in there.
         """
@@ -160,7 +161,7 @@ class Mention:
                 yield (replace(self, number=str(other)),)
 
     def reach(self, last: "Mention") -> list["Mention"]:
-        """Return what follows on this number up to `last`, or that alone if it does not count on.
+        """Return the numbers after this one up to `last`, or `last` alone if it does not count on.
 
         The labels of `last` are its own.
         """
@@ -185,7 +186,7 @@ def spell(number: str) -> str:
 
 
 def read_mentions(query: str) -> list[Mention]:
-    """Return what `query` names, in order, no character of it read twice."""
+    """Return the mentions in `query`, in order and without overlaps."""
     text = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", query)).strip()
     text = re.sub(rf"\(\s*(\w+(?:{DASH}\w+)?)\s*\)", r"(\1)", text)
     readers = {_ID: _read_id, _SIGNED: _read_signed, _NAMED: _read_named, _BARE: _read_bare}
@@ -212,7 +213,7 @@ def read_mentions(query: str) -> list[Mention]:
 
 
 def _read_paragraph(text: str, division: Mention, start: int) -> tuple[Mention, int]:
-    """Return `division`, with a paragraph that `text` names at `start`, and where that ends."""
+    """Return `division`, with a paragraph that `text` names at `start`, and the end of that."""
     labels: list[str] = []
     end = start
     while below := BELOW.match(text, end):
@@ -248,7 +249,7 @@ def _read_named(match: re.Match[str]) -> Mention | None:
 
 
 def _is_open(match: re.Match[str], numbers: str) -> bool:
-    """Say whether one of `numbers` may go on with what follows, and be no number.
+    """Return True if one of `numbers` may be part of the following word, and no number.
 
     “part a plan”, “the part I wrote”, “the part one plays” and “section c code” name nothing.
     """
@@ -257,7 +258,7 @@ def _is_open(match: re.Match[str], numbers: str) -> bool:
 
 
 def _read_name(sign: str) -> str:
-    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; nothing for none."""
+    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; "" for none."""
     word = re.sub(r"nos?\Z", "", re.split(r"[\s.]", sign.lower())[0])
     names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
     return next((name for name in names if name in NAMES), "")
@@ -274,9 +275,9 @@ def _read_bare(match: re.Match[str]) -> Mention:
 
 
 def _read_list(match: re.Match[str], first: Mention) -> tuple[list[Mention], int]:
-    """Return what a sign lists after its `first` number, and where the list ends.
+    """Return the places that a sign lists after its `first` number, and the end of the list.
 
-    A plural sign lists all kinds; the sign of one number only what it reaches to: § 12 to § 15.
+    A plural sign lists all kinds; the sign of one number only the end of a range: § 12 to § 15.
     """
     listed: list[Mention] = []
     last, end = first, match.end()
@@ -293,7 +294,7 @@ def _read_list(match: re.Match[str], first: Mention) -> tuple[list[Mention], int
 
 
 def _is_same(first: Mention, sign: str) -> bool:
-    """Say whether `sign` names what the `first` of a list is, as in Article 4 to Article 6."""
+    """Return True if `sign` names the kind of the `first` of a list: Article 4 to Article 6."""
     signed = re.fullmatch(_SIGN, sign, re.I) is not None
     return first.form == "signed" if signed else first.name == _read_name(sign)
 

@@ -1,7 +1,7 @@
 """Cross-references: § 4.2, Article 12(3), subsection (b) of this section, Chapter 18 of Title 2.
 
-A reference is found by its form alone and names its target by an id. `targets.Targets` says
-where, if anywhere in the collection, that target stands.
+A reference is found by its form alone and names its target by an id. `targets.Targets` finds the
+target in the collection, if it is there.
 """
 
 import re
@@ -31,9 +31,9 @@ class Reference:
     """A mention, from `start` to `end`, of another place.
 
     `section` is the id of the section meant, `labels` the numbered paragraph within it, `through`
-    the ids of the sections that follow on it in a range, `within` the ids of what the text says it
-    is part of, `document` the document where the text links to one. `external` marks another body
-    of law, which no section id names unless `law`, as the text calls it, is in the collection.
+    the ids of the sections after it in a range, `within` the ids of the units that the text says
+    it is part of, `document` the document that the text links to, if any. `external` marks another
+    body of law, which no section id names unless `law`, as the text calls it, is in the collection.
     """
 
     start: int
@@ -58,12 +58,12 @@ class Reference:
 
 
 def find_references(structure: Structure) -> list[Reference]:
-    """Return the references of a document in order, those in code left out."""
+    """Return the references of a document in order, without those in code."""
     return list(_Reader(structure).read())
 
 
 class _Reader:
-    """Reads the references of one document from left to right."""
+    """A reader of the references of one document from left to right."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -138,7 +138,7 @@ class _Reader:
             )
 
     def _list_numbers(self, match: re.Match[str]) -> list[Unit]:
-        """Return what § 4(a), § 4(a) or (b), §§ 4 through 7 and 9 list, ranges as one."""
+        """Return the places of § 4(a), § 4(a) or (b), §§ 4 through 7 and 9, ranges as one."""
         sign = self._text[match.start() : match.start("number")]
         plural = re.search(r"§§|s\s*$|\ws\.\s*$", sign)
         units = [self._go_below(self._number(match, match.start(), bool(plural)))]
@@ -179,7 +179,7 @@ class _Reader:
             yield Reference(start, stop, base.section, full, base.within, base.external)
 
     def _read_base(self, match: re.Match[str], end: int, depth: int) -> tuple[Reference, int]:
-        """Return what the labels of `match`, which end at `end`, belong to, and where that ends."""
+        """Return the unit of the labels of `match`, which end at `end`, and its end."""
         if this := patterns.THIS.match(self._text, end):
             style = find_style(this["unit"])
             labels = self._labels_above(match.start(), style, inclusive=True) if style else ()
@@ -226,7 +226,7 @@ class _Reader:
             )
 
     def _read_within(self, end: int) -> tuple[tuple[str, ...], int]:
-        """Return the units named by “of Chapter 5 of Title 2” after `end`, and where they end."""
+        """Return the units named by “of Chapter 5 of Title 2” after `end`, and their end."""
         within: list[str] = []
         while of := patterns.OF.match(self._text, end):
             named = patterns.NAMED.match(self._text, of.end())
@@ -253,7 +253,7 @@ class _Reader:
             yield Reference(start, start + len(named[-1]), self._titles[named[-1]])
 
     def _number(self, match: re.Match[str], start: int, plural: bool) -> Unit:
-        """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""
+        """Return the place of a number; 4–6 after a plural sign is a range unless § 4–6 exists."""
         number, labels = match["number"], list_labels(match["labels"])
         section = join_id("sec", number)
         parts = re.split(rf"\s?{DASH}\s?", number)
@@ -282,7 +282,7 @@ class _Reader:
         return Reference(offset, offset, self._structure.section_at(offset).id, labels)
 
     def _labels_above(self, offset: int, style: str, inclusive: bool = False) -> tuple[str, ...]:
-        """Return the labels around `offset` whose style stands above `style`, or is it."""
+        """Return the labels around `offset` whose style is above `style`, or equal to it."""
         paragraphs = self._structure.paragraphs
         number = bisect_right(paragraphs, offset, key=lambda item: item.start) - 1
         if number < 0 or offset >= paragraphs[number].end:

@@ -1,4 +1,4 @@
-"""Where in a collection the target of a reference stands."""
+"""The places of the targets of references in a collection."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -38,9 +38,9 @@ class Targets:
                     self._places.setdefault(item.id, {}).setdefault(doc_id, place)
 
     def find(self, reference: Reference, doc_id: str) -> TargetSpan | None:
-        """Return where the target of a reference in the document `doc_id` stands.
+        """Return the place of the target of a reference in the document `doc_id`.
 
-        A paragraph that is not there gives the nearest one above it. Unless the reference names
+        A paragraph that does not exist gives the nearest one above it. Unless the reference names
         it, another document counts only when it is the only one with such an id.
         """
         if reference.external and not (law := self._laws.find(reference.law)):
@@ -62,7 +62,7 @@ class Targets:
 
 
 class Laws:
-    """The documents of a collection by the names that texts call laws, the year apart."""
+    """The documents of a collection by name, as texts call laws, with and without the year."""
 
     def __init__(self, titles: Iterable[tuple[str, str]]) -> None:
         """Take pairs of a document's id and its title."""
@@ -72,7 +72,7 @@ class Laws:
                 self._named.setdefault(name, set()).add(doc_id)
 
     def find(self, law: str) -> str:
-        """Return the one document that is called `law`; empty for none or several."""
+        """Return the only document with the name `law`; empty for none or several."""
         found = self._named.get(_spell(law), set()) if law else set()
         return next(iter(found)) if len(found) == 1 else ""
 
@@ -88,7 +88,7 @@ def _spell(title: str) -> str:
 
 
 def is_named(doc_id: str, name: str) -> bool:
-    """Say whether a link's target `name` means the document: by its path's end or its stem."""
+    """Return True if a link's target `name` is the document, by its path's end or its stem."""
     path, wanted = PurePosixPath(doc_id.lower()), PurePosixPath(name.lower())
     parts = [part for part in wanted.parts if part not in ("/", ".", "..")]
     if wanted.suffix != path.suffix:

@@ -1,8 +1,8 @@
-"""Admonitions: notes, warnings and the like, which lose their meaning when they are cut.
+"""Admonitions: notes, warnings and the like, which lose their meaning if they are cut.
 
-Read are `Note:` at the head of a paragraph, `!!! note` of Python-Markdown with what is indented
-below it, and `:::note` up to `:::`. GitHub's `> [!NOTE]` is a quote, and as whole as any. Tabs,
-`=== "Linux"`, are no admonitions, and have a body of the same form.
+Known forms: `Note:` at the head of a paragraph, `!!! note` of Python-Markdown with the text
+indented below it, and `:::note` up to `:::`. GitHub's `> [!NOTE]` is a quote, which is kept whole
+like any. Tabs, `=== "Linux"`, are no admonitions, and have a body of the same form.
 """
 
 import re
@@ -22,8 +22,8 @@ _FENCE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\Z", re.M)
 
 
 def mark_admonitions(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield the blocks of `text`, and before those of an admonition outside lists and quotes one
-    that reaches over all of it; they lie one deeper, as the blocks of a quote do.
+    """Yield the blocks of `text`, and before those of an admonition outside lists and quotes a
+    block for the whole of it; they are one level deeper, as the blocks of a quote are.
     """
     inside = 0
     for number, block in enumerate(blocks):
@@ -35,7 +35,7 @@ def mark_admonitions(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def find_bodies(text: str, blocks: Sequence[Block]) -> set[int]:
-    """Return where the bodies of admonitions and tabs begin that are indented as code is."""
+    """Return the starts of bodies of admonitions and tabs that are indented like code."""
     found = set()
     for number, block in enumerate(blocks):
         if _is_open(block) and (
@@ -55,7 +55,7 @@ def _is_open(block: Block) -> bool:
 
 
 def _find_end(text: str, blocks: Sequence[Block], number: int) -> int:
-    """Return where the admonition that opens with the block of this `number` ends; 0 if none."""
+    """Return the end of the admonition that opens with block `number`; 0 if none does."""
     block = blocks[number]
     if not _is_open(block):
         return 0

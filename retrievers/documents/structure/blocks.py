@@ -1,4 +1,4 @@
-"""What the structure of a document is made of: sections, blocks, links."""
+"""The parts of the structure of a document: sections, blocks, links."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +18,7 @@ BlockKind = Literal[
     "heading",
     "rule",
 ]
-# Text in which nothing is markup; and, read as prose, what is not cut where it fits.
+# Blocks without markup; and blocks that, though prose, are not cut if they fit.
 VERBATIM = ("code", "table")
 NOTES = ("quote", "admonition")
 WHOLE = (*VERBATIM, *NOTES)

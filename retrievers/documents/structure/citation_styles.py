@@ -1,6 +1,6 @@
-"""What bodies of law call their numbered places, as `jurisdictions.yaml` has it.
+"""The names that bodies of law give their numbered places, from `jurisdictions.yaml`.
 
-Tests read every example of that file, so that nothing of it is checked here.
+Tests read every example of that file, so that it is not checked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ class Form:
     """A word before a number: of a `section`, or of a `division`, which holds sections.
 
     `short` are its abbreviations. `examples` name one place, whose id is given; `others` name none.
-    A `common` word says other things too: it opens no line of plain text, and texts refer by it
-    only to what their own document has.
+    A `common` word has other meanings too: it opens no line of plain text, and texts refer by it
+    only to places in their own document.
     """
 
     word: str
@@ -31,9 +31,9 @@ class Form:
 
 @dataclass(frozen=True)
 class Forms:
-    """What all jurisdictions have together, in the order of the file.
+    """The forms of all jurisdictions together, in the order of the file.
 
-    `codes` are bodies of law, `suffixes` what numbers something that was put in later.
+    `codes` are bodies of law, `suffixes` the endings of numbers of places inserted later.
     """
 
     forms: list[Form] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Forms:
 
 
 def read_forms() -> Forms:
-    """Return what the jurisdictions in the file have together."""
+    """Return the forms of all jurisdictions in the file."""
     found = Forms()
     for jurisdiction in parse_yaml(FILE.read_text("utf-8"), str(FILE)).values():
         found.forms.extend(Form(**form) for form in jurisdiction.get("forms", ()))

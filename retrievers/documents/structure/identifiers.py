@@ -1,9 +1,9 @@
 """Section ids: `§ 42–3131.17`, `Section 203(a)(1)`, `Chapter 19`, `4.2 Refunds` in one spelling.
 
 `sec_42_3131_17`, `sec_203_a_1`, `chapter_19`, `sec_4_2`. A heading without a number is named by
-its words; `counted_headings` says when the bare number of `3 Mounting` is one. An id says nothing
-of the place in the document, so that it stays when others change; two sections of one document may
-share it.
+its words; `counted_headings` decides whether the bare number of `3 Mounting` is one. An id does not
+depend on the place in the document, so that it stays if others change; two sections of one document
+may share it.
 """
 
 import re
@@ -20,7 +20,7 @@ LABEL = (
     rf"(?:{DASH}[0-9A-Za-z]{{1,3}})?\)"
 )
 LABELS = rf"(?:\s?{LABEL})*"
-# The number of something put in later, as in 14bis; a space may stand before the suffix.
+# The number of a place inserted later, as in 14bis; a space may precede the suffix.
 _SUFFIX = rf"(?:{'|'.join(FORMS.suffixes)})"
 _DIGITS = rf"\d+(?:\s?{_SUFFIX}\b|[A-Za-z]{{0,2}})"
 NUMBER = rf"{_DIGITS}(?:(?:[.:]|\s?{DASH}\s?){_DIGITS})*"
@@ -64,7 +64,7 @@ COUNTED = re.compile(
 
 
 def identify(title: str) -> str:
-    """Return the id of the section that `title` heads; empty where it has no word."""
+    """Return the id of the section that `title` heads; "" if it has no word."""
     title = unicodedata.normalize("NFKC", title)
     if match := _SECTION.match(title) or _BARE.match(title):
         return join_id("sec", write_digits(match[1]))
@@ -91,7 +91,7 @@ def name_division(word: str) -> str:
 def join_id(*parts: str) -> str:
     """Return the words and numbers of `parts`, in lower case, with an underscore between two."""
     text = unicodedata.normalize("NFKC", " ".join(parts))
-    # (a-1) stands beside (a), not below it.
+    # (a-1) is a sibling of (a), not below it.
     text = re.sub(rf"(?<=\()(\w+){DASH}(\w+)(?=\))", r"\1\2", text)
     text = re.sub(rf"(?<=\d)\s(?={_SUFFIX}\b)", "", text.lower())
     return "_".join(re.findall(r"[^\W_]+", text))

@@ -1,6 +1,6 @@
-"""Headings that only their number tells of: `Section 13. Fees` in a PDF or plain text.
+"""Headings recognized only by their number: `Section 13. Fees` in a PDF or plain text.
 
-Read in documents that have no headings of their own but a title. A line is one that begins a
+They are read in documents without headings other than a title. A line is one that begins a
 paragraph, with `§ 13`, `Article 5`, `Chapter II` or another form of `jurisdictions.yaml` before a
 title or the text itself; one that stands alone with `4. Refunds` or `4.2 Refunds`, whose text
 follows; and `4. REFUNDS. The fee …`. A line of a table of contents, or one that runs on in lower
@@ -30,7 +30,7 @@ from assay.retrievers.documents.structure.numerals import WORD
 from assay.retrievers.documents.structure.paragraphs import Paragraph
 
 LONGEST = 100  # characters of a title
-# Divisions that stand beside the text, whatever came before them.
+# Divisions on the level of the text, whatever came before them.
 BESIDE = ("appendix", "annex", "schedule", "exhibit")
 
 _SIGN = rf"(?:§|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
@@ -76,7 +76,7 @@ def find_numbered_lines(
 ) -> tuple[Section, ...]:
     """Return the sections of `whole`, which is the text under a title or none, in order.
 
-    What stands before the first is a section as `whole` is; without any it is `whole` alone.
+    Text before the first is a section like `whole`; without any, only `whole` is returned.
     Offsets are those of `text`, in code points. Nothing in `verbatim` spans opens one.
     """
     marks = _leave_out(list(_find_marks(text, whole, verbatim)), text)
@@ -161,10 +161,10 @@ def _read_bare(text: str, start: int, end: int, after: str) -> _Mark | None:
 
 
 def _leave_out(marks: Sequence[_Mark], text: str) -> list[_Mark]:
-    """Leave out what is a table of contents, or the running head of a page.
+    """Leave out entries of a table of contents, and running heads of pages.
 
-    The first is a title with nothing after it that comes again, or ends the text, as a reference
-    may; the other a title that was there.
+    An entry is a title without text after it that occurs again or ends the text, as a reference
+    may; a running head is a title that occurred before.
     """
     last = {mark.title: i for i, mark in enumerate(marks)}
     kept: dict[str, _Mark] = {}
@@ -178,9 +178,9 @@ def _leave_out(marks: Sequence[_Mark], text: str) -> list[_Mark]:
 
 
 def _find_levels(marks: Sequence[_Mark]) -> list[int]:
-    """Return the level of each mark: kinds of numbers stand below each other as they come first.
+    """Return the level of each mark: kinds of numbers are nested in the order they first occur.
 
-    Sections by number stand below all divisions but articles, and one with more dots deeper.
+    Sections by number are below all divisions but articles, and those with more dots deeper.
     """
     kinds = list(dict.fromkeys(mark.kind for mark in marks if mark.kind not in BESIDE))
     if "sec" in kinds and "article" not in kinds[kinds.index("sec") :]:

@@ -1,4 +1,4 @@
-"""Numbers in words and Roman numerals, and what a range such as 4–6 or 42-516 to 42-518 means."""
+"""Numbers in words and Roman numerals, and ranges such as 4–6 or 42-516 to 42-518."""
 
 import re
 
@@ -32,12 +32,12 @@ def read_number(text: str) -> int:
 
 
 def write_digits(number: str) -> str:
-    """Return `number` in digits where it is one of `WORDS`, as in Section Two, else as it is."""
+    """Return `number` in digits if it is one of `WORDS`, as in Section Two, else as it is."""
     return str(WORDS.get(number.lower(), number))
 
 
 def count_on(first: str, last: str) -> list[str]:
-    """Return the numbers after `first` up to `last`, which count on from it; else nothing.
+    """Return the numbers after `first` up to `last` if they count on from it; else none.
 
     Only the last part of a number counts: 42-516 to 42-518 is 42-517 and 42-518.
     """

@@ -34,7 +34,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A label where it stands. A second label of a line has no indentation of its own."""
+    """A label and its place. A second label of a line has no indentation of its own."""
 
     start: int
     indent: int | None
@@ -58,7 +58,7 @@ def number_paragraphs(
 
 
 def _ends(paths: Sequence[tuple[_Mark, ...]], end: int) -> list[int]:
-    """Return where each paragraph ends: at the next that is not below it, or at `end`."""
+    """Return the end of each paragraph: the next that is not below it, or `end`."""
     ends: list[int] = []
     later: list[tuple[_Mark, ...]] = []
     for path in reversed(paths):
@@ -88,8 +88,8 @@ def _marks(text: str, begin: int, end: int, verbatim: Sequence[tuple[int, int]])
 def _nest(marks: Iterator[_Mark]) -> Iterator[tuple[_Mark, ...]]:
     """Yield the path of every mark.
 
-    A mark stands beside the last one of its style and indentation; one that is indented deeper,
-    or begins a count of another style, stands below the mark before it.
+    A mark is a sibling of the last one of its style and indentation; one that is indented deeper,
+    or begins a count of another style, is a child of the mark before it.
     """
     path: list[_Mark] = []
     for mark in marks:
@@ -119,9 +119,9 @@ def _nest(marks: Iterator[_Mark]) -> Iterator[tuple[_Mark, ...]]:
 
 
 def _is_sibling(other: _Mark, mark: _Mark, style: str) -> bool:
-    """Say whether `mark`, read in `style`, counts on from `other`.
+    """Return True if `mark`, read in `style`, counts on from `other`.
 
-    Where a label can be read in two styles, as (i), only the next of a count is a sibling.
+    If a label can be read in two styles, as (i), only the next of a count is a sibling.
     """
     if other.style != style or mark.indent is None:
         return False
@@ -163,5 +163,5 @@ def _value(label: str, style: str) -> int:
 
 
 def _core(label: str) -> str:
-    """Return `label` without what stands after a dash."""
+    """Return `label` without the part after a dash."""
     return re.split(r"[^0-9A-Za-z]", label)[0]

@@ -1,4 +1,4 @@
-"""Where sentences end, by punctuation alone."""
+"""The ends of sentences, by punctuation alone."""
 
 import re
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ _LONGEST = 40  # characters of a number with what it is called
 def sentence_ends(text: str, begin: int, end: int) -> Iterator[int]:
     """Yield the offset at which each sentence but the last ends, the space after it included.
 
-    A number that a line, a sentence or what follows a colon or semicolon begins with is no
-    sentence: it belongs to the words behind it.
+    A number at the beginning of a line, of a sentence, or after a colon or semicolon is no
+    sentence: it belongs to the words after it.
     """
     last = begin
     for match in _END.finditer(text, begin, end):

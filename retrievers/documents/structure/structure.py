@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 NESTED = 5  # admonitions in admonitions whose indented bodies are read
-# By how deep they are nested, what their lines begin with.
+# The beginnings of their lines, by depth of nesting.
 _INDENTS = [re.compile(rf"\A(?: {{0,3}}\t| {{1,4}}){{0,{by}}}") for by in range(1, NESTED + 1)]
 
 _BLOCKS: dict[str, BlockKind] = {
@@ -58,7 +58,7 @@ _BLOCKS: dict[str, BlockKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What a document is made of, each part in order. Sections cover all but the frontmatter."""
+    """The parts of a document, each kind in order. Sections cover all but the frontmatter."""
 
     text: str
     frontmatter: Frontmatter
@@ -72,7 +72,7 @@ class Structure:
         return self.sections[bisect_right(self.sections, offset, key=_start) - 1]
 
     def sections_above(self, section: Section) -> tuple[Section, ...]:
-        """Return those whose headings stand above that of `section`, outermost first."""
+        """Return the sections whose headings are above that of `section`, outermost first."""
         found: list[Section] = []
         level = section.level
         for other in reversed(
@@ -97,7 +97,7 @@ def parse_document(document: Document) -> Structure:
 def parse(text: str, plain: bool = False) -> Structure:
     """Return the structure of Markdown, or of plain text, in which nothing is markup.
 
-    Headings inside code, quotes and lists open no section. Where there are none but a title, lines
+    Headings inside code, quotes and lists open no section. If there are none but a title, lines
     such as `Section 13. Fees` do.
     """
     if plain:
@@ -259,7 +259,7 @@ def _find_counted(headings: Sequence[tuple[int, str]]) -> list[_Mark]:
 
 
 def _are_numbers(run: Sequence[_Mark]) -> bool:
-    """Say whether numbers that count on are those of headings, and do not count things."""
+    """Return True if numbers that count on are those of headings, and not of things."""
     if len(run) < (2 if run[0].number in (0, 1) else LEAST):
         return False
     words = [mark.words.lstrip("\"“'*_`([ ") for mark in run]
