@@ -173,7 +173,7 @@ CUT = "cut"  # among the counts of a step: texts that a model did not read to th
 class StageTrace:
     """The trace of one stage for one query.
 
-    Args:
+    Attributes:
         name: The stage.
         kind: One of `STEP_KINDS`.
         milliseconds: The time it took, without `waited`.

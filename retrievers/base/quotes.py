@@ -115,7 +115,7 @@ class Locator:
     def nearest_passage(self, text: str, doc_id: str) -> QuoteSpan | None:
         """Return the paragraph of a document that shares most words with `text`.
 
-        Of equal ones it is the shortest; None if no paragraph shares any word.
+        If several share as many, it is the shortest; None if no paragraph shares any.
         """
         wanted = set(WORD.findall(text.casefold()))
         shared = {
