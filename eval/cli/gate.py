@@ -80,7 +80,7 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     that is a checkout or a revision also runs the baseline's pipeline.
 
     With --qrels and --baseline the target is a file of rankings, a TREC run or JSON Lines, made by
-    whatever you search with: it is held against the other file in about a second, and nothing is
+    whatever you search with: it is held against the other file in two seconds, and nothing is
     stored.
     """
     if asked.qrels or asked.baseline:
