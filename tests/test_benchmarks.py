@@ -17,6 +17,7 @@ from assay.eval.studies.targets.synthetic_corpus import (
     scatter,
 )
 from assay.retrievers.base import AssayError
+from benchmarks import commands
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Contender, Report, Samples, Size, make_row
@@ -205,3 +206,13 @@ def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path):
 def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path):
     with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
         write_collection(tmp_path, 10)
+
+
+@pytest.mark.parametrize(("taken", "status"), [(0.1, 0), (1000.0, 1)])
+def test_a_command_beyond_its_budget_fails(monkeypatch, capsys, taken, status):
+    figures = [("search", taken), ("compare 3 runs", 1000.0)]
+    monkeypatch.setattr(commands, "measure", lambda *_: iter(figures))
+    with pytest.raises(SystemExit) as ended:
+        commands.main([])
+    assert ended.value.code == status
+    assert ("beyond the budget: search" in capsys.readouterr().out) == bool(status)

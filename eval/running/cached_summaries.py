@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
+from math import isfinite
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.running.run_memo import Memo, of_stored, open_cache
 from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribute
+from assay.eval.runs.summary.attribution import NOTHING, Attribution, ItemStatus, attribute
 from assay.eval.runs.summary.ceilings import Ceiling
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
@@ -23,7 +24,10 @@ from assay.eval.scoring.calculation import ByQuery, Scores
 from assay.eval.scoring.generated import AnswerMeasure
 from assay.eval.scoring.kinds import LISTED
 from assay.eval.scoring.measures import choose_headline, find
-from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.estimates import Estimate, OpenEstimate, make_estimate
+
+# The means by measure, and the percentiles of latency by stage.
+_Figures = tuple[dict[str, Estimate], dict[str, dict[str, OpenEstimate]]]
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,7 @@ class CachedSummary(Summary):
 
     @cached_property
     def attribution(self) -> Attribution:  # noqa: D102
-        def find() -> _Statuses:
-            return _shorten(attribute(self.run, known=self.scores))
-
-        return _lengthen(self.kept.find("attribution", _Statuses, find), self.run)
+        return attribute_cached(self.run, self.kept, known=self.scores)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:  # noqa: D102
@@ -75,8 +76,33 @@ def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = N
     `memo` is that of the run, if it is known already.
     """
     memo = memo or open_memo(run)
-    summary = summarise_scores(run, _find_scores(run, names, memo))
-    return CachedSummary(run, summary.scores, summary.means, summary.latency, memo)
+    scores = _find_scores(run, names, memo)
+
+    def find() -> _Figures:
+        summary = summarise_scores(run, scores)
+        return dict(summary.means), {name: dict(it) for name, it in summary.latency.items()}
+
+    kept = f"figures of {', '.join(scores)}"
+    means, times = (
+        memo.find(kept, _Figures, find, _is_finite) if all(map(_is_ours, scores)) else find()
+    )
+    latency = {
+        stage: {name: make_estimate(*astuple(item)) for name, item in found.items()}
+        for stage, found in times.items()
+    }
+    return CachedSummary(run, scores, means, latency, memo)
+
+
+def attribute_cached(
+    run: StoredRun, memo: Memo, k: int = 10, known: Mapping[str, Mapping[str, float]] = NOTHING
+) -> Attribution:
+    """Return what `assay.eval.runs.summary.attribution.attribute` does, with a cache."""
+
+    def find() -> _Statuses:
+        return _shorten(attribute(run, k, known))
+
+    name = "attribution" if k == 10 else f"attribution to {k}"
+    return _lengthen(memo.find(name, _Statuses, find), run)
 
 
 def open_memo(run: StoredRun) -> Memo:
@@ -101,6 +127,11 @@ def _find_scores(run: StoredRun, names: Sequence[str], memo: Memo) -> Scores:
     found |= generated_answers.score(run, missing)
     memo.keep({ours[name]: _encode(found[name], run) for name in missing if name in ours})
     return {name: found[name] for name in wanted}
+
+
+def _is_finite(figures: _Figures) -> bool:
+    """Return True if JSON can hold all figures."""
+    return all(isfinite(end) for mean in figures[0].values() for end in (mean.low, mean.high))
 
 
 def _is_ours(name: str) -> bool:

@@ -12,10 +12,11 @@ Everything a report says is computed from these files alone.
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.execution.leaks import list_shown
@@ -23,7 +24,7 @@ from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
 from assay.eval.runs.ranked_lists import RankedLists, read_lists
-from assay.eval.runs.rows import read_rows
+from assay.eval.runs.rows import encode_ranking, read_rows
 from assay.eval.runs.stored_files import (
     StoredRankings,
     read_gold,
@@ -71,6 +72,15 @@ class StoredRun:
         if isinstance(self.rankings, StoredRankings):
             return self.rankings.read_lists()
         return read_lists(self.rankings[query] for query in self.queries)
+
+    def parse(self, query: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+        """Return what `read` makes of a ranking's row, as `rows.encode_ranking` has it.
+
+        Rows are parsed in a tenth of the time that the objects of all hits take.
+        """
+        if isinstance(self.rankings, StoredRankings):
+            return self.rankings.parse(query, read)
+        return read(encode_ranking(query, self.rankings[query]))
 
     @cached_property
     def by_document(self) -> Mapping[str, Set[int]]:

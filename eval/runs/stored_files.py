@@ -6,6 +6,7 @@ an object of another form.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from assay.eval.runs.rows import (
 )
 from assay.eval.scoring.join import RetrievedChunk
 from assay.retrievers.base import AssayError, Chunk, Ranking, T
+from assay.retrievers.store.digest import digest_file
 
 # How the line of a query begins, and how that of a ranking without hits goes on.
 QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')
@@ -38,6 +40,14 @@ class Gold(NamedTuple):
 
     items: Mapping[str, tuple[GoldItem, ...]]
     texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file by its digest, wherever it lies."""
+
+    digest: str
+    path: Path = field(compare=False)
 
 
 class LazyMapping(Mapping[str, T]):
@@ -101,6 +111,10 @@ class StoredRankings(LazyMapping[Ranking]):
             if any(word in content for word in wanted):
                 yield self[query]
 
+    def parse(self, query: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+        """Return what `read` makes of the row of a ranking. Raises AssayError if it is damaged."""
+        return _read(self._lines[query], read)
+
     def read_lists(self) -> RankedLists:
         """Return the lists of all rankings."""
         lists = RankedLists(self._chunks)
@@ -148,10 +162,15 @@ def read_queries(path: Path) -> Mapping[str, Query]:
 
 
 def read_gold(path: Path) -> Gold:
-    """Return the judgments."""
+    """Return the judgments; runs of one collection that are open together share them."""
+    return _parse_gold(Content(digest_file(path) if path.exists() else "", path))
+
+
+@lru_cache(maxsize=2)
+def _parse_gold(content: Content) -> Gold:
     items: dict[str, list[GoldItem]] = {}
     texts: dict[str, str] = {}
-    for row in read_rows(path):
+    for row in read_rows(content.path):
         text = row.pop("text", None)
         if text is not None:
             texts[row["id"]] = text

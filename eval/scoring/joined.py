@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.calculation import count_tokens
-from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
+from assay.eval.scoring.coverage import ChunkSpans
+from assay.eval.scoring.join import NOT_THE_ITEM, JoinedHit, count_hit
 from assay.retrievers.base import Chunk
+
+ROWS = 256  # queries whose hits are joined at once
 
 
 class NumberLists(Sequence["array[int]"]):
@@ -63,32 +66,61 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
         self._lists = lists
         self._chunks = chunks
         self._unjudged: dict[int, JoinedHit] = {}
-        relevant = {item.id for items in gold.values() for item in items if item.grade > 0}
-        named = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id in relevant}
         self.places: list[Place] = []
         self._begins = array("q", [0])  # of the places of each row
-        for row, items in enumerate(gold.values()):
-            numbers = lists[row]
-            listed = set(numbers)
-            near = {named[item.id] for item in items if item.grade > 0 and item.id in named}
-            for document in {item.doc_id for item in items}:
-                near |= by_document.get(document, frozenset()) & listed
-            if not near.isdisjoint(listed):
-                columns = [column for column, number in enumerate(numbers) if number in near]
-                retrieved = [
-                    RetrievedChunk(chunk, chunk.id in prescribed)
-                    for chunk in (chunks[numbers[column]] for column in columns)
-                ]
-                for column, hit in zip(columns, join(retrieved, items), strict=True):
-                    if hit.judged or hit.alias:
-                        self.places.append(Place(row, column, hit))
-            self._begins.append(len(self.places))
+        judged = list(gold.values())
+        names = {item.passage_id for items in judged for item in items}
+        names |= {item.id for items in judged for item in items if item.grade > 0}
+        named = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id in names}
+        spans = ChunkSpans(chunks, prescribed, by_document, named)
+        for row in range(0, len(judged), ROWS):
+            self._add_places(row, judged[row : row + ROWS], spans, named)
+
+    def _add_places(
+        self,
+        first: int,
+        gold: Sequence[Sequence[GoldItem]],
+        spans: ChunkSpans,
+        named: Mapping[str, int],
+    ) -> None:
+        """Add the places of some queries, of which the first has the row `first`."""
+        ends = self.ends[first : first + len(gold) + 1]
+        numbers = self.numbers[ends[0] : ends[-1]]
+        rows = np.repeat(np.arange(len(gold)), np.diff(ends))
+        items = [item for of_query in gold for item in of_query]
+        rows_of_items = np.repeat(np.arange(len(gold)), list(map(len, gold)))
+        covered: dict[int, list[GoldItem]] = {}
+        hits, found = spans.find_covered(numbers, rows, items, rows_of_items)
+        for hit, i in zip(hits.tolist(), found.tolist(), strict=True):
+            covered.setdefault(hit, []).append(items[i])
+        called = [
+            row * len(self._chunks) + named[item.id]
+            for row, item in zip(rows_of_items.tolist(), items, strict=True)
+            if item.grade > 0 and item.id in named
+        ]
+        aliased = np.isin(rows * len(self._chunks) + numbers, called).nonzero()[0].tolist()
+        wanted = sorted(covered.keys() | aliased)
+        counted: list[set[str]] = [set() for _ in gold]
+        begins, of_hits = (ends - ends[0]).tolist(), rows[wanted].tolist()
+        known = set(aliased)
+        for hit, row in zip(wanted, of_hits, strict=True):
+            chunk = self._chunks[numbers[hit]]
+            alias = f"{chunk.id}{NOT_THE_ITEM}" if hit in known else ""
+            joined = count_hit(chunk, covered.get(hit, ()), counted[row], alias)
+            self.places.append(Place(first + row, hit - begins[row], joined))
+        sizes = np.bincount(of_hits, minlength=len(gold)) if wanted else np.zeros(len(gold), int)
+        self._begins.extend((self._begins[-1] + np.cumsum(sizes)).tolist())
 
     def __getitem__(self, query: str) -> list[JoinedHit]:
         """Return the hits of a query, best first. Raises KeyError where there is none."""
-        hits = [self._find_unjudged(number) for number in self.list_numbers(query)]
+        return self.head(query)
+
+    def head(self, query: str, count: int | None = None) -> list[JoinedHit]:
+        """Return the first `count` hits of a query, or all. Raises KeyError where there is none."""
+        hits = [self._find_unjudged(number) for number in self.list_numbers(query)[:count]]
         for _, column, hit in self.list_places(query):
-            hits[column] = hit
+            if column < len(hits):
+                hits[column] = hit
         return hits
 
     def __iter__(self) -> Iterator[str]:

@@ -3,7 +3,7 @@
 The text of a passage is stored once, however many queries retrieved it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,6 @@ from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.join import JoinedHit
-from assay.retrievers.base import Hit, StageTrace
 
 ENDINGS = {"refusal": "refused", "length": "cut off", "unasked": "not answered"}
 SHOWN_HITS = 10
@@ -40,8 +39,7 @@ def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]
 
 def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
     """Return the number of different passages that the drill-downs of `queries` show."""
-    hits = (hit for id_ in queries for hit in run.rankings[id_].hits[:SHOWN_HITS])
-    return len({hit.chunk.id for hit in hits})
+    return len({i for id_ in queries for i in run.joined.list_numbers(id_)[:SHOWN_HITS]})
 
 
 def _describe_given(summary: Summary) -> dict[str, dict[str, Any]]:
@@ -61,7 +59,7 @@ def _detail(
     summary: Summary, row: QueryRow, library: GoldExcerpts, answers: Mapping[str, Any]
 ) -> dict[str, Any]:
     run = summary.run
-    relevant = list_relevant(run, row.id)
+    relevant, joined = list_relevant(run, row.id), run.joined[row.id]
     statuses = {
         item.item.id: {"status": item.words, "lost": item.status != "found", "trail": item.trail}
         for item in summary.attribution.items[row.id]
@@ -74,7 +72,7 @@ def _detail(
         **describe_answer(run, row.id, relevant, library),
         "answer": answers.get(row.id),
         "gold": [
-            describe_gold(item, run.joined[row.id], library) | statuses[item.id]
+            describe_gold(item, joined, library) | statuses[item.id]
             for item in relevant[:SHOWN_GOLD]
         ],
         "more_gold": max(len(relevant) - SHOWN_GOLD, 0),
@@ -92,36 +90,43 @@ def describe_answer(
     run: StoredRun, query: str, relevant: list[GoldItem], library: GoldExcerpts
 ) -> dict[str, Any]:
     """Return the answer of a run to a query, how it came about, and the time it took."""
-    ranking = run.rankings[query]
-    shown = ranking.hits[:SHOWN_HITS]
-    covering = library.list_covering(ranking, relevant[:TRACED_GOLD])
-    sample = next((item for item in run.latency if item.query_id == query), None)
-    times = sample.milliseconds if sample else {}
-    return {
-        "ms": formats.amount(times[TOTAL]) if times else None,
-        "degraded": list(ranking.degraded),
-        "hits": [
-            _hit(hit, i, relevant, library)
-            for hit, i in zip(shown, library.join(shown, run.gold[query]), strict=True)
-        ],
-        "retrieved": len(ranking.hits),
-        "stages": [_stage(entry, times, covering) for entry in ranking.trace],
-    }
+    joined = run.joined[query][:SHOWN_HITS]
+    covering = library.list_covering(relevant[:TRACED_GOLD])
+    times = library.times.get(query, {})
+
+    def describe(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "ms": formats.amount(times[TOTAL]) if times else None,
+            "degraded": list(row["degraded"]),
+            "hits": [
+                _hit(score, legs, hit, relevant, library)
+                for (_, score, legs), hit in zip(row["hits"], joined, strict=False)
+            ],
+            "retrieved": len(row["hits"]),
+            "stages": [_stage(entry, times, covering) for entry in row["trace"]],
+        }
+
+    return run.parse(query, describe)
 
 
 def _hit(
-    hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: GoldExcerpts
+    score: float,
+    legs: Mapping[str, tuple[int, float]],
+    joined: JoinedHit,
+    relevant: list[GoldItem],
+    library: GoldExcerpts,
 ) -> dict[str, Any]:
+    chunk = joined.chunk
     detail: dict[str, Any] = {
-        "passage": library.table.place(hit.chunk),
-        "score": f"{hit.score:.4g}",
-        "legs": [[name, i.rank, f"{i.score:.4g}"] for name, i in hit.legs.items()],
+        "passage": library.table.place(chunk),
+        "score": f"{score:.4g}",
+        "legs": [[name, rank, f"{of_leg:.4g}"] for name, (rank, of_leg) in legs.items()],
     }
     if joined.found:
         detail["grades"] = [item.grade for item in joined.found]
-    covered = library.list_covered(hit.chunk, relevant)
+    covered = library.list_covered(chunk, relevant)
     if covered:
-        detail["pieces"] = list_pieces(hit.chunk, covered, library.table.excerpt)
+        detail["pieces"] = list_pieces(chunk, covered, library.table.excerpt)
     if joined.judged and not joined.found:
         detail["judged"] = "again" if covered else "irrelevant"
     return detail
@@ -150,21 +155,22 @@ def _place(item: GoldItem) -> str:
 
 
 def _stage(
-    entry: StageTrace, times: Mapping[str, float], covering: Sequence[set[str]]
+    entry: Sequence[Any], times: Mapping[str, float], covering: Sequence[Set[str]]
 ) -> dict[str, Any]:
     """Return a stage with the rank there of each gold item, of whose passages the ids are given.
 
-    The rank is None if no candidate covers the item.
+    `entry` is that of a ranking's row. The rank is None if no candidate covers the item.
     """
-    ids = [id_ for id_, _ in entry.candidates]
+    name, kind, milliseconds, candidates, note, *_ = entry
+    ids = [id_ for id_, _ in candidates]
     return {
-        "name": entry.name,
-        "kind": entry.kind,
-        "ms": formats.amount(times.get(entry.name, entry.milliseconds)),
+        "name": name,
+        "kind": kind,
+        "ms": formats.amount(times.get(name, milliseconds)),
         "candidates": len(ids),
         "gold": [
             next((rank for rank, id_ in enumerate(ids, start=1) if id_ in wanted), None)
             for wanted in covering
         ],
-        "note": entry.note,
+        "note": note,
     }

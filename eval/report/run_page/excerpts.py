@@ -7,8 +7,8 @@ from typing import Any
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report import formats
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring.join import JoinedHit, RetrievedChunk, covers, join
-from assay.retrievers.base import Chunk, Hit, Ranking
+from assay.eval.scoring.join import RetrievedChunk, covers
+from assay.retrievers.base import Chunk
 
 ALL_TEXT = 3_000_000  # characters of passages on one page
 LONGEST, SHORTEST = 700, 200  # an excerpt
@@ -38,36 +38,32 @@ class GoldExcerpts:
 
     def __init__(self, run: StoredRun, table: PassageTable) -> None:
         self.table = table
-        self._prescribed = run.prescribed
-        self._gold_texts = run.gold_texts
+        self.times = {item.query_id: item.milliseconds for item in reversed(run.latency)}
+        self._run = run
 
     def list_covered(self, chunk: Chunk, items: Sequence[GoldItem]) -> list[GoldItem]:
         """Return those of the gold items that `chunk` covers."""
         retrieved = self._retrieve(chunk)
-        return [item for item in items if covers(retrieved, item)]
-
-    def join(self, hits: Sequence[Hit], gold: Sequence[GoldItem]) -> list[JoinedHit]:
-        """Return the first hits of a query, each joined with the gold that it counts for."""
-        return join([self._retrieve(hit.chunk) for hit in hits], gold)
+        return [item for item in items if item.doc_id == chunk.doc_id and covers(retrieved, item)]
 
     def _retrieve(self, chunk: Chunk) -> RetrievedChunk:
-        return RetrievedChunk(chunk, chunk.id in self._prescribed)
+        return RetrievedChunk(chunk, chunk.id in self._run.prescribed)
 
-    def list_covering(self, ranking: Ranking, items: Sequence[GoldItem]) -> list[set[str]]:
-        """Return for each gold item the ids of the chunks of a ranking that cover it."""
-        found: list[set[str]] = [set() for _ in items]
-        wanted = {item.doc_id for item in items}
-        for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others):
-            if chunk.doc_id in wanted:
-                retrieved = self._retrieve(chunk)
-                for item, ids in zip(items, found, strict=True):
-                    if covers(retrieved, item):
-                        ids.add(chunk.id)
-        return found
+    def list_covering(self, items: Sequence[GoldItem]) -> list[set[str]]:
+        """Return for each gold item the ids of the run's chunks that cover it."""
+        chunks, of_document = self._run.lists.chunks, self._run.by_document
+        return [
+            {
+                chunks[number].id
+                for number in of_document.get(item.doc_id, ())
+                if covers(self._retrieve(chunks[number]), item)
+            }
+            for item in items
+        ]
 
     def quote(self, item: GoldItem) -> str:
         """Return the beginning of a gold item."""
-        text = self._gold_texts[item.id]
+        text = self._run.gold_texts[item.id]
         return _with_ellipses(text[:QUOTE], False, len(text) > QUOTE)
 
 

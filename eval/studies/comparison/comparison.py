@@ -45,6 +45,7 @@ from assay.eval.studies.comparison.words import (
 )
 
 LONGEST = 120  # characters of the names in an id
+COMPARISON, TABLE, FIRST = "comparison.json", "differences.csv", "first_hits.csv"  # its files
 
 
 @dataclass(frozen=True)

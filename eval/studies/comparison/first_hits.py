@@ -51,10 +51,12 @@ def render_first_hits(compared: Comparison) -> str:
 
 
 def _find(run: StoredRun, query: str) -> FirstHit:
-    hits = run.rankings[query].hits
-    if not hits:
+    numbers = run.joined.list_numbers(query)
+    if not numbers:
         return FirstHit("nothing found")
-    joined = run.joined[query][0]
-    chunk = hits[0].chunk
-    state: State = "right" if joined.found else "wrong" if joined.judged else "not judged"
+    chunk = run.lists.chunks[numbers[0]]
+    judged = next((place.hit for place in run.joined.list_places(query) if not place.column), None)
+    state: State = "not judged"
+    if judged and judged.judged:
+        state = "right" if judged.found else "wrong"
     return FirstHit(state, chunk.doc_id, shorten(chunk.text, EXCERPT))

@@ -5,24 +5,73 @@ The modules that run configs are imported only if there is a config, not for sto
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config, list_configs
-from assay.eval.running.cached_summaries import summarise_cached
+from assay.eval.running.cached_summaries import CachedSummary, summarise_cached
+from assay.eval.running.run_memo import Memo, is_written, note_written
 from assay.eval.running.run_references import find_stored
 from assay.eval.running.timing import System, find_timing, read_timing
+from assay.eval.runs.files import MARKDOWN, PAGE
 from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.difference_bounds import DifferenceBounds
 from assay.eval.studies.comparison.analysis import check_request, compare
-from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.comparison import COMPARISON, FIRST, TABLE, Comparison
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.store.digest import digest
 
 if TYPE_CHECKING:
     from assay.eval.running.experiment import Experiment
 
 TIMING = "timing.json"  # in the folder of a comparison
+OUTPUTS = (COMPARISON, TABLE, FIRST, MARKDOWN, PAGE)
+
+
+@dataclass(frozen=True)
+class CachedComparison(Comparison):
+    """A comparison whose slow parts are cached by the files of its runs."""
+
+    kept: Memo = field(kw_only=True)
+
+    @cached_property
+    def bounds(self) -> tuple[DifferenceBounds, ...]:  # noqa: D102
+        def find() -> tuple[DifferenceBounds, ...]:
+            return super(CachedComparison, self).bounds
+
+        measure = self.pairs[0].headline.measure
+        name = f"bounds of {measure}{' of all pairs' if self.all_pairs else ''}"
+        return self.kept.find(name, tuple[DifferenceBounds, ...], find)
+
+
+def write_page(compared: Comparison, reports: Path, rerun: bool = False) -> Path:
+    """Write the files of a comparison into a folder below `reports`; return the page's path.
+
+    Files that already have the content that would be written are left, unless `rerun`.
+    """
+    folder = reports / compared.id
+    timing = compared.timing.model_dump() if compared.timing else None
+    kept = compared.kept if isinstance(compared, CachedComparison) else Memo("", None)
+    memo = Memo(digest(kept.of, compared.id, compared.apart, timing), kept.cache)
+    if rerun or not is_written(memo, folder, compared.measures, OUTPUTS):
+        from assay.eval.studies.comparison import page
+
+        page.write(compared, reports)
+        note_written(memo, folder, compared.measures, OUTPUTS)
+    return folder / PAGE
+
+
+def _cache(compared: Comparison) -> Comparison:
+    """Return a comparison that caches its slow parts, if those of its runs are cached."""
+    kept = [item.kept for item in compared.summaries if isinstance(item, CachedSummary)]
+    if len(kept) < len(compared.summaries):
+        return compared
+    values = {item.name: getattr(compared, item.name) for item in fields(compared)}
+    return CachedComparison(**values, kept=Memo(digest([memo.of for memo in kept]), kept[0].cache))
 
 
 def find_systems(
@@ -66,7 +115,9 @@ def compare_systems(
         system if isinstance(system, StoredRun) else _find_run(system, progress)
         for system in systems
     ]
-    compared = compare(runs, measures, effect, all_pairs=all_pairs, summarise=summarise_cached)
+    compared = _cache(
+        compare(runs, measures, effect, all_pairs=all_pairs, summarise=summarise_cached)
+    )
     path = reports_folder() / compared.id / TIMING
     timed = {
         run.manifest.id: system

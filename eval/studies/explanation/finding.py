@@ -4,8 +4,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.eval.report.formats import shorten
+from assay.eval.running.cached_summaries import attribute_cached, open_memo
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribute
+from assay.eval.runs.summary.attribution import Attribution, ItemStatus
 from assay.eval.runs.summary.wrong_documents import WrongDocuments, find_wrong_documents
 from assay.retrievers.base import AssayError
 
@@ -62,5 +63,11 @@ def explain(run: StoredRun, k: int, query: str | None) -> Explanation:
     if query is not None and query not in run.queries:
         some = ", ".join(list(run.queries)[:5])
         raise AssayError(f"--query {query}: not in {run.manifest.id}, which has {some}, …")
-    attribution = attribute(run, k)
-    return Explanation(run, attribution, find_wrong_documents(run, attribution), query)
+    memo = open_memo(run)
+    attribution = attribute_cached(run, memo, k)
+    wrong = memo.find(
+        f"wrong documents to {k}",
+        WrongDocuments | None,
+        lambda: find_wrong_documents(run, attribution),
+    )
+    return Explanation(run, attribution, wrong, query)

@@ -22,7 +22,7 @@ from assay.eval.runs.manifest import Manifest
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.measures import find
-from assay.eval.studies.gate.kept_rankings import KeptRanking, keep_rankings, list_common
+from assay.eval.studies.gate.kept_rankings import KeptRanking, Scores, keep_rankings, list_common
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import explain_error
 from assay.retrievers.store.digest import digest
@@ -193,15 +193,24 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
         run=manifest.id,
         created=manifest.created,
         means={name: round(mean.value, DIGITS) for name, mean in summary.means.items()},
-        scores={
-            query: {name: round(found[query], DIGITS) for name, found in summary.scores.items()}
-            for query in run.queries
-        },
+        scores=_round(summary.scores, run),
         answered_by=_find_recipe(run, measures),
         sources=manifest.environment.get("sources", ""),
         facts=digest(manifest.facts),
         rankings=keep_rankings(run),
     )
+
+
+def score(run: StoredRun, measures: Sequence[str]) -> Scores:
+    """Return the scores of `run` in `measures`, by query id and measure, as a baseline has them."""
+    return _round(generated_answers.score(run, measures), run)
+
+
+def _round(scores: Mapping[str, Mapping[str, float]], run: StoredRun) -> Scores:
+    return {
+        query: {name: round(found[query], DIGITS) for name, found in scores.items()}
+        for query in run.queries
+    }
 
 
 def _find_recipe(run: StoredRun, measures: Sequence[str]) -> Recipe | None:

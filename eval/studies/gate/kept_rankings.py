@@ -56,18 +56,19 @@ def keep_rankings(run: StoredRun) -> dict[str, KeptRanking]:
 
 
 def _keep(run: StoredRun, query: str) -> KeptRanking:
-    hits = [
-        RetrievedChunk(hit.chunk, hit.chunk.id in run.prescribed)
-        for hit in run.rankings[query].hits
-    ]
+    numbers = run.joined.list_numbers(query)
+    by_document: dict[str, list[tuple[int, RetrievedChunk]]] = {}
+    for rank, chunk in enumerate(map(run.lists.chunks.__getitem__, numbers), start=1):
+        retrieved = RetrievedChunk(chunk, chunk.id in run.prescribed)
+        by_document.setdefault(chunk.doc_id, []).append((rank, retrieved))
     gold = []
     for item in run.gold[query]:
         text = run.gold_texts.get(item.id)
-        ranks = (rank for rank, hit in enumerate(hits, start=1) if covers(hit, item))
+        ranks = (rank for rank, hit in by_document.get(item.doc_id, ()) if covers(hit, item))
         short = "" if text is None or item.grade <= 0 else digest(text)[:SHORT]
         gold.append(KeptGold(item.id, _find_unit(item), item.grade, short, tuple(ranks)))
     text = digest(run.queries[query].text)[:SHORT]
-    return KeptRanking(query=text, hits=len(hits), gold=tuple(gold))
+    return KeptRanking(query=text, hits=len(numbers), gold=tuple(gold))
 
 
 def _find_unit(item: GoldItem) -> Unit:

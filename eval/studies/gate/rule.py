@@ -39,7 +39,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import allows_ratio, estimate_percentile_ratio
 from assay.eval.studies.gate.attribution import CollectionChange
-from assay.eval.studies.gate.baseline import Baseline, list_changes, make
+from assay.eval.studies.gate.baseline import Baseline, list_changes, score
 from assay.eval.studies.gate.measure_verdicts import Judgement, Scores, Verdict, judge_measures
 from assay.eval.studies.gate.obstacles import list_obstacles
 from assay.eval.studies.gate.query_changes import is_broken, list_losers
@@ -67,8 +67,8 @@ def judge(
         raise AssayError(f"{head.manifest.id} cannot be judged: {'; '.join(obstacles)}")
     if change is None:
         _check_measures(baseline, settings)
-    base = make(change.base, settings.scored).scores if change else baseline.scores
-    scores = make(head, settings.scored).scores
+    base = score(change.base, settings.scored) if change else baseline.scores
+    scores = score(head, settings.scored)
     guarded = _list_guarded(baseline, head, settings, change)
     first, kept = next(iter(settings.measures)), settings.must_not_break.measure
     lost = list_losers(base, head, scores, kept)

@@ -58,12 +58,14 @@ def judge_target(
                 raise AssayError(f"{manifest.id} cannot be judged: {'; '.join(mismatches)}")
             measures = list(settings.measures)
             change = examine_change(baseline, head, measures, checkout, progress)
-        judge(baseline, head, settings, change=change)  # raises before the slow steps below
-        scores = baselining.make(head, names).scores
+        verdict = judge(baseline, head, settings, change=change)  # before the slow steps below
+        scores = baselining.score(head, names)
         rebuild = examine_rebuild(target, overrides, head, scores, names, progress)
         latency: list[LatencyVerdict] = []
         if base and (change is None or _is_timed(target, overrides)):
             latency = _time(target, overrides, checkout or base, head, settings, progress)
+    if rebuild is None and not latency:
+        return verdict
     return judge(baseline, head, settings, latency, rebuild, change)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from assay.eval.report.page import dump, render_page
 from assay.eval.report.renderers import markdown
 from assay.eval.report.renderers.page import show_table
-from assay.eval.runs.files import encode_json
-from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.runs.files import MARKDOWN, PAGE, encode_json
+from assay.eval.studies.comparison.comparison import COMPARISON, FIRST, TABLE, Comparison
 from assay.eval.studies.comparison.first_hits import render_first_hits
 from assay.eval.studies.comparison.frame import render_differences
 from assay.eval.studies.comparison.page.blocks import list_details, tabulate_contrasts
@@ -18,7 +18,6 @@ from assay.retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "write"]
 
-COMPARISON, TABLE, FIRST = "comparison.json", "differences.csv", "first_hits.csv"
 SCRIPTS = (
     "report/templates/shared.js",
     "studies/comparison/templates/comparison_scatter.js",
@@ -49,6 +48,6 @@ def write(compared: Comparison, reports: Path) -> Path:
     write_atomically(folder / COMPARISON, encode_json(compared.as_json()))
     write_atomically(folder / TABLE, render_differences(compared).encode())
     write_atomically(folder / FIRST, render_first_hits(compared).encode())
-    write_atomically(folder / "report.md", markdown.render(told).encode())
-    write_atomically(folder / "report.html", page.encode())
-    return folder / "report.html"
+    write_atomically(folder / MARKDOWN, markdown.render(told).encode())
+    write_atomically(folder / PAGE, page.encode())
+    return folder / PAGE

@@ -3,13 +3,12 @@
 Texts are stored once: those of gold items with the query, those of passages for the whole page.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from assay.eval.report.run_page.drilldown import (
     MOST_QUERIES,
     SHOWN_GOLD,
-    SHOWN_HITS,
     count_shown,
     describe_answer,
     describe_gold,
@@ -20,7 +19,6 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.first_hits import find_first_hits
 from assay.eval.studies.comparison.page.scores import list_scores
-from assay.retrievers.base import Chunk
 
 MOST_GRID = 10_000  # queries with a row in the grid of first hits
 WORTH = ("right", "wrong", "not judged", "nothing found")  # as the page's script numbers them
@@ -81,12 +79,12 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
         for run, library in zip(runs, libraries, strict=True)
     ]
     marked: dict[int, list[str]] = {}
-    ranks = [_rank_spans(run, query) for run in runs]
-    for run, answer in zip(runs, answers, strict=True):
-        hits = run.rankings[query].hits[:SHOWN_HITS]
-        for hit, told in zip(hits, answer["hits"], strict=True):
+    spans = [_list_spans(run, query) for run in runs]
+    # From the end, so that of a span that is there twice the first counts.
+    ranks = [{span: len(listed) - i for i, span in enumerate(reversed(listed))} for listed in spans]
+    for listed, answer in zip(spans, answers, strict=True):
+        for span, told in zip(listed, answer["hits"], strict=False):
             marked |= {told["passage"]: told.pop("pieces")} if "pieces" in told else {}
-            span = _span(hit.chunk)
             told["ranks"] = [found.get(span) for found in ranks]
     statuses = _statuses(compared, query)
     gold = []
@@ -113,11 +111,7 @@ def _statuses(compared: Comparison, query: str) -> dict[str, list[dict[str, str]
     return found
 
 
-def _rank_spans(run: StoredRun, query: str) -> Mapping[Span, int]:
-    """Return the rank of every hit by the span of its text, as pipelines use different ids."""
-    hits = run.rankings[query].hits
-    return {_span(hit.chunk): rank for rank, hit in reversed(list(enumerate(hits, start=1)))}
-
-
-def _span(chunk: Chunk) -> Span:
-    return chunk.doc_id, chunk.start, chunk.end
+def _list_spans(run: StoredRun, query: str) -> list[Span]:
+    """Return the spans of the hits of a query, which pipelines give different ids."""
+    hits = map(run.lists.chunks.__getitem__, run.joined.list_numbers(query))
+    return [(chunk.doc_id, chunk.start, chunk.end) for chunk in hits]
