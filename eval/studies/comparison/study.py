@@ -16,18 +16,14 @@ from assay.eval.running.experiment import Experiment, find_run, make_experiment
 from assay.eval.running.run import write_report
 from assay.eval.running.run_references import split_overrides
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions, Written, write_page
-from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names
+from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names, name_dataset
 from assay.eval.runs.environment import command_line
 from assay.eval.runs.stored import load
 from assay.eval.scoring.measures import check_names
 from assay.eval.studies.comparison import collections_report, page
 from assay.eval.studies.comparison.analysis import check_request
 from assay.eval.studies.comparison.asked import read_log
-from assay.eval.studies.comparison.collections import (
-    Collections,
-    compare_on_collections,
-    name_dataset,
-)
+from assay.eval.studies.comparison.collections import Collections, compare_on_collections
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import EFFECT
 from assay.eval.studies.comparison.record import log_comparison
