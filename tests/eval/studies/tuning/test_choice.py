@@ -256,6 +256,12 @@ def test_without_a_shown_gain_the_config_is_kept():
     assert "for BM25 alone, +0.100" in same.conclusion
 
 
+def test_too_few_questions_that_prefer_nothing_name_the_config():
+    few = make_choice(0.0, judged=0, point={})
+    assert few.conclusion.startswith("Keep hybrid. You have 20 questions; choosing needs 30. ")
+    assert few.conclusion.endswith("That is hybrid, as given, with nDCG@10 0.600.")
+
+
 def test_the_files_of_a_choice(tmp_path):
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
