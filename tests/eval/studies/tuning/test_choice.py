@@ -319,7 +319,9 @@ def test_unequal_amounts_of_text_are_a_warning():
 def test_what_was_left_out_stands_below_its_reason():
     choice = make_choice(0.2)
     reason = "not tried: the budget was used up"
-    more = [Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200)]
+    more = [
+        Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200, 400)
+    ]
     told = report(replace(choice, trials=(*choice.trials, *more)))
     (left_out,) = [block for block in told.blocks if block.title == "Left out"]
     assert isinstance(left_out, Facts)
