@@ -32,14 +32,6 @@ def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     assert path.with_suffix(".html").stat().st_size > 1000
 
 
-def test_too_few_questions_choose_nothing(assay_json, tmp_path):
-    found = assay_json(
-        *SHORT, "limit=12", "--output", str(tmp_path / "mine.yaml"), ASSAY_REPORTS=str(tmp_path)
-    )
-    assert found["conclusion"].startswith("Keep hybrid. You have 12 questions; choosing needs 30.")
-    assert (found["judged"], found["differences"], found["ships"]) == (0, {}, {})
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.eval.collections.traits import NAMES
 from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table
-from assay.eval.report.formats import count, enumerate_words, p_value, signed
+from assay.eval.report.formats import count, enumerate_words, p_value, percent, signed
 from assay.eval.runs.environment import describe as describe_environment
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.meta_analysis import FEWEST
@@ -107,10 +107,20 @@ def tell_new(found: Collections) -> str:
 def tell_directions(found: Collections) -> Iterator[str]:
     """Yield the collections where it is better and worse, and the features that separate them."""
     better, worse = found.parted
+    other, all_ = found.names[1], len(found.effects)
     if not better or not worse:
+        verdict, opposite = ("better", "worse") if better else ("worse", "better")
+        shown = better or worse
+        if not shown:
+            yield "On none of them alone is a difference shown."
+        elif len(shown) == all_:
+            yield f"{other} is {verdict} on each of them."
+        else:
+            names = enumerate_words([effect.name for effect in shown])
+            yield f"{other} is shown to be {verdict} on {names}, and {opposite} on none."
         return
     listed = [enumerate_words([effect.name for effect in part]) for part in (better, worse)]
-    told = f"{found.names[1]} is better on {listed[0]}, and worse on {listed[1]}."
+    told = f"{other} is better on {listed[0]}, and worse on {listed[1]}."
     if not found.separations:
         known = ", ".join(NAMES[trait] for trait in found.traits)
         yield f"{told} No feature of the collections explains it ({known})."
@@ -124,7 +134,7 @@ def tell_directions(found: Collections) -> Iterator[str]:
     if found.chance > ALPHA:
         yield (
             f"That is a guess: by chance some feature would tell {len(better) + len(worse)} "
-            f"collections apart in up to {found.chance:.0%} of cases."
+            f"collections apart in up to {percent(found.chance)} of cases."
         )
 
 
@@ -185,7 +195,7 @@ def _describe_spread(found: Collections) -> Iterator[tuple[str, str]]:
     yield "spread of true differences", f"τ {combined.tau:.3f} around the mean"
     yield (
         "beyond chance",
-        f"{combined.excess:.0%} of the variance (I²; all equal: p {p_value(combined.p)})",
+        f"{percent(combined.excess)} of the variance (I²; all equal: p {p_value(combined.p)})",
     )
 
 
@@ -196,5 +206,5 @@ def _tell_ends(estimate: Estimate) -> str:
 def _tell_range(trait: str, ends: Sequence[float]) -> str:
     """Return the values of a feature in words."""
     share = trait in ("code", "overlap")
-    low, high = (f"{end:.0%}" if share else f"{end:,.0f}" for end in ends)
+    low, high = (f"{percent(end)}" if share else f"{end:,.0f}" for end in ends)
     return low if low == high else f"{low} to {high}"
