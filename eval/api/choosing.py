@@ -50,8 +50,7 @@ def choose(
     """
     from assay.eval.studies.tuning.choice_study import STUDY
 
-    given = {"config": config, "budget": budget, "max_latency": max_latency, "measure": measure}
-    return ask(STUDY, collection=str(collection), overrides=overrides, **given)
+    return ask(STUDY, locals(), collection=str(collection))
 
 
 def sweep(
@@ -84,8 +83,7 @@ def sweep(
     """
     from assay.eval.studies.tuning.sweep_study import STUDY
 
-    given = {"engines": engines, "keep_runs": keep_runs}
-    return ask(STUDY, file=file, overrides=overrides, **given)
+    return ask(STUDY, locals())
 
 
 def tune(
@@ -131,24 +129,11 @@ def tune(
     """
     from assay.eval.studies.tuning.tuning_study import STUDY
 
-    over = (
-        [
-            f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
-            for key, values in space.items()
-        ]
-        if isinstance(space, Mapping)
-        else []
-    )
-    return ask(
-        STUDY,
-        config=config,
-        overrides=overrides,
-        space=None if isinstance(space, Mapping) else space,
-        over=over,
-        trials=trials,
-        measure=measure,
-        group_by=group_by,
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-    )
+    if not isinstance(space, Mapping):
+        return ask(STUDY, locals())
+    over = [
+        f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
+        for key, values in space.items()
+    ]
+    given = {name: value for name, value in locals().items() if name not in ("space", "over")}
+    return ask(STUDY, given, over=over)
