@@ -153,6 +153,16 @@ class Tokens(OwnMeasure):
         return np.asarray(grid.sum_tokens(self.cutoff), float)
 
 
+class Unwanted(OwnMeasure):
+    meaning = "hits among {first} whose documents must not be returned"
+    direction = "lower"
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        return sum(hit.unwanted for hit in ranking) / len(ranking) if ranking else 0.0
+
+
 class NumRet(TrecMeasure):
     meaning = "hits"
     within = COUNT
@@ -193,8 +203,9 @@ PLAIN = {
     "SetAP": "SetP times SetR",
 }
 LISTED: tuple[type[Measure], ...] = (
-    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, NumRet, NumRel,
-    NumQ, Empty, *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
+    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, Unwanted, NumRet,
+    NumRel, NumQ, Empty,
+    *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in LISTED}
 # The names under which ir-measures' are shown, where people say another.
