@@ -7,7 +7,8 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores, count_tokens
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
-from assay.eval.scoring.kinds import Tokens, Unwanted
+from assay.eval.scoring.kinds import Recall
+from assay.eval.scoring.own import OwnMeasure
 from assay.retrievers.base import Chunk, Hit
 
 # Where gold stands among the hits of a query: rank, ids found, of each hit that is judged.
@@ -29,7 +30,9 @@ class PointScores:
         self._deepest = max((item.cutoff or 0 for item in found), default=0)
         self._budget = max((item.budget or 0 for item in found), default=0)
         counting = [
-            item.name for item in found if item.budget or isinstance(item, Tokens | Unwanted)
+            item.name
+            for item in found
+            if item.budget or (isinstance(item, OwnMeasure) and not isinstance(item, Recall))
         ]
         self._counting = counting
         self._ranking = [item.name for item in found if item.name not in counting]

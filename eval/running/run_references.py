@@ -7,10 +7,9 @@ from pathlib import Path
 
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config, list_configs
+from assay.eval.runs.files import LOGGED
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun, find, load
-from assay.eval.tracking.delivery import LOGGED
-from assay.eval.tracking.store import connect, redact, tracking_uri
 from assay.retrievers.base import AssayError, Progress
 
 MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
@@ -87,6 +86,8 @@ def _find_logged(reports: Path, mlflow_id: str) -> Path:
     for path in sorted(reports.glob(f"*/{LOGGED}")):
         if json.loads(path.read_bytes()).get("run_id") == mlflow_id:
             return path.parent
+    from assay.eval.tracking.store import connect, redact, tracking_uri
+
     uri = tracking_uri()
     with connect(uri) as client:
         name = client.get_run(mlflow_id).data.tags.get("assay.run")

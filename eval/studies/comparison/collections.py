@@ -1,6 +1,5 @@
 """Comparison of two pipelines on several collections, and a prediction for a new one."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -231,11 +230,6 @@ def compare_on_collections(
         raise AssayError("compare: two collections or more are needed to look beyond one")
     names = found[0].compared.labels
     return Collections((names[0], names[1]), tuple(found))
-
-
-def name_dataset(dataset: str) -> str:
-    """Return the override that runs a config on a collection."""
-    return f"dataset={json.dumps(dataset)}"
 
 
 def _find_variance(pair: Pair, compared: Comparison) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.eval.collections.traits import NAMES
 from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table
-from assay.eval.report.formats import count, enumerate_words, p_value, signed
+from assay.eval.report.formats import count, enumerate_words, p_value, percent, signed
 from assay.eval.runs.environment import describe as describe_environment
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
@@ -118,7 +118,7 @@ def _tell_directions(found: Collections) -> Iterator[str]:
     if found.chance > ALPHA:
         yield (
             f"That is a guess: by chance some feature would tell {len(better) + len(worse)} "
-            f"collections apart in up to {found.chance:.0%} of cases."
+            f"collections apart in up to {percent(found.chance)} of cases."
         )
 
 
@@ -168,7 +168,7 @@ def _describe_spread(found: Collections) -> Iterator[tuple[str, str]]:
     yield "spread of true differences", f"τ {combined.tau:.3f} around the mean"
     yield (
         "beyond chance",
-        f"{combined.excess:.0%} of the variance (I²; all equal: p {p_value(combined.p)})",
+        f"{percent(combined.excess)} of the variance (I²; all equal: p {p_value(combined.p)})",
     )
 
 
@@ -179,5 +179,5 @@ def _tell_ends(estimate: Estimate) -> str:
 def _tell_range(trait: str, ends: Sequence[float]) -> str:
     """Return the values of a feature in words."""
     share = trait in ("code", "overlap")
-    low, high = (f"{end:.0%}" if share else f"{end:,.0f}" for end in ends)
+    low, high = (f"{percent(end)}" if share else f"{end:,.0f}" for end in ends)
     return low if low == high else f"{low} to {high}"

@@ -320,8 +320,9 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
-        unjudged = describe_bounds(self.pairs[0].headline.measure, self.bounds)
-        found += filter(None, [unjudged, self.base.models, self.base.absent])
+        if any(one.could_turn for one in self.bounds):
+            found.append(describe_bounds(self.pairs[0].headline.measure, self.bounds))
+        found += filter(None, [self.base.models, self.base.absent])
         return tuple(found)
 
     def tell_opposite(self) -> str:

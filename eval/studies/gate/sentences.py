@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from assay.eval.report.formats import count
+from assay.eval.report.formats import count, percent
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
@@ -133,7 +133,7 @@ def entitle(verdict: Verdict, unnoticed: float) -> str:
 def limit(queries: int, unnoticed: float) -> str:
     """Return the largest loss that this number of queries may not show, as a share of a mean."""
     parts = (words for n, words in FRACTIONS.items() if 1 / n >= unnoticed - ROUNDING)
-    share = next(parts, f"{unnoticed:.0%}")
+    share = next(parts, f"{percent(unnoticed)}")
     return f"with {count(queries, 'question')} a loss of up to {share}"
 
 
@@ -146,7 +146,7 @@ def conclude(report: GateVerdict) -> str:
     if report.verdict == "pass":
         return f"lost no more than {_name_margins(report.measures)}"
     if report.verdict == "warning":
-        told = f"chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
+        told = f"chance gives one like it in up to {percent(SUSPICION)} of unchanged runs"
         if report.unnoticed:
             least = limit(len(report.head.queries), report.unnoticed)
             told += f"; {least} may get no more than a warning"

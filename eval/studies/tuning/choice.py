@@ -148,7 +148,9 @@ class Choice:
     def name(self) -> str:
         """The best candidate in words: the config with its differences, or the single leg."""
         steps = self.best.steps
-        alone = bool(steps) and self.best.stage == LEGS
+        if not steps:
+            return f"{self.config.name}, {GIVEN}"
+        alone = self.best.stage == LEGS
         return steps[0] if alone else f"{self.config.name} with {self.best.words}"
 
     @property

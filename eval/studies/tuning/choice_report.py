@@ -179,7 +179,7 @@ def _show_left_out(found: Choice) -> list[Block]:
     pairs = [
         (
             f"{why[:1].upper()}{why[1:]}",
-            ", ".join(item.own for item in left_out if item.left_out == why),
+            ", ".join(dict.fromkeys(item.own for item in left_out if item.left_out == why)),
         )
         for why in reasons
     ]

@@ -318,3 +318,7 @@ def test_one_of_two_files_is_not_enough(files, call):
     head, base, qrels = files
     assert "--baseline is missing" in call(head, "--qrels", qrels)[1]
     assert "--qrels is missing" in call(head, "--baseline", base)[1]
+    status, shown = call(head)
+    assert status == 2
+    assert "head.trec: a file of rankings; " in shown
+    assert "--qrels q.tsv --baseline b.trec" in " ".join(shown.split())

@@ -256,6 +256,12 @@ def test_without_a_shown_gain_the_config_is_kept():
     assert "for BM25 alone, +0.100" in same.conclusion
 
 
+def test_too_few_questions_that_prefer_nothing_name_the_config():
+    few = make_choice(0.0, judged=0, point={})
+    assert few.conclusion.startswith("Keep hybrid. You have 20 questions; choosing needs 30. ")
+    assert few.conclusion.endswith("That is hybrid, as given, with nDCG@10 0.600.")
+
+
 def test_the_files_of_a_choice(tmp_path):
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
@@ -313,7 +319,9 @@ def test_unequal_amounts_of_text_are_a_warning():
 def test_what_was_left_out_stands_below_its_reason():
     choice = make_choice(0.2)
     reason = "not tried: the budget was used up"
-    more = [Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200)]
+    more = [
+        Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200, 400)
+    ]
     told = report(replace(choice, trials=(*choice.trials, *more)))
     (left_out,) = [block for block in told.blocks if block.title == "Left out"]
     assert isinstance(left_out, Facts)
