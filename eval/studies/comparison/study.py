@@ -1,7 +1,6 @@
 """`assay compare`: runs against a base, all pairs of runs, or two on several collections."""
 
 import gc
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from assay.eval.configs.locations import find_project
 from assay.eval.configs.named_configs import add_engines, is_config
 from assay.eval.running.run_references import split_overrides
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions, Written, write_page
-from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names
+from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names, name_dataset
 from assay.eval.runs.environment import command_line
 from assay.eval.scoring.measures import check_names
 from assay.eval.studies.comparison.analysis import check_request
@@ -102,7 +101,7 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
             lambda config, dataset: _make(config, dataset, overrides, lab),
             lambda systems: compare([find_run(system, lab.progress) for system in systems]),
         )
-    overrides += map(_name_dataset, asked.dataset)
+    overrides += map(name_dataset, asked.dataset)
     log = read_log(asked.asked) if asked.asked else None
     found = replace(compare(find_systems(references, overrides, lab.progress)), asked=log)
     if found.weights:
@@ -117,12 +116,7 @@ def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> "Exp
 
     if not is_config(config):
         raise AssayError(f"{config}: a stored run is of one collection; give its config instead")
-    return make_experiment(config, [*overrides, _name_dataset(dataset)], None, {}, lab.progress)
-
-
-def _name_dataset(dataset: str) -> str:
-    """Return the override that runs a config on a collection."""
-    return f"dataset={json.dumps(dataset)}"
+    return make_experiment(config, [*overrides, name_dataset(dataset)], None, {}, lab.progress)
 
 
 def _complete(asked: CompareOptions, project: "Project | None") -> tuple[list[str], str | None]:
