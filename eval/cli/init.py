@@ -180,8 +180,9 @@ def _foretell(made: "AuthoredCollection") -> str:
     if not groups:
         return ""
     claims = Claims(groups, share_touched(groups.values(), made.documents))
-    fewer = claims.leading == "documents"
-    return foretell(len(groups), count_independent(groups.values()) if fewer else None)
+    independent = count_independent(groups.values()) if claims.leading == "documents" else None
+    here = independent is None and not claims.single
+    return foretell(len(groups), independent, here=here)
 
 
 def _describe_overlap(made: "AuthoredCollection") -> str:

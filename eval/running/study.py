@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from assay.eval.configs.locations import reports_folder
+from assay.retrievers.base import Progress
+
+# Every command imports this module, and few need what a finding is made and shown with.
 if TYPE_CHECKING:
     from assay.eval.report.blocks import Report
     from assay.eval.report.files import Finding
     from assay.eval.runs.stored import StoredRun
     from assay.eval.tracking.record import Record
-    from assay.retrievers.base import Progress
     from assay.retrievers.settings import Resources
 
 
@@ -58,14 +61,12 @@ class Lab:
     A study adds to `records` the record for MLflow of each run that it made.
     """
 
-    progress: "Progress"
+    progress: Progress
     records: "list[Record]" = field(default_factory=list)
 
     @property
     def reports(self) -> Path:
         """The folder of stored runs and of all reports."""
-        from assay.eval.configs.locations import reports_folder
-
         return reports_folder()
 
     @cached_property

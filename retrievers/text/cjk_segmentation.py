@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.base.scripts import HAN, HANGUL, KANA, Unspaced
 from assay.retrievers.settings import Settings
 from assay.retrievers.text.base import Analyzer
@@ -25,14 +26,14 @@ from assay.retrievers.text.tokens import fold, normalise
 
 # A Thai consonant with the vowels and signs around it; none of those occurs alone.
 CLUSTER = "[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*"
-RUN = re.compile(f"[{HAN}{KANA}]+|[{HANGUL}]+|(?:{CLUSTER})+")
-UNITS = re.compile(f"{CLUSTER}|.", re.DOTALL)
-IDEOGRAPH = re.compile(f"[{HAN}]")
+RUN = compile_late(f"[{HAN}{KANA}]+|[{HANGUL}]+|(?:{CLUSTER})+")
+UNITS = compile_late(f"{CLUSTER}|.", re.DOTALL)
+IDEOGRAPH = compile_late(f"[{HAN}]")
 # What goes to the segmenter of a language in one piece: Korean is read with its blanks.
 WRITTEN: Mapping[Unspaced, re.Pattern[str]] = {
-    "chinese": re.compile(f"[{HAN}]+"),
-    "japanese": re.compile(f"[{HAN}{KANA}]+"),
-    "korean": re.compile(f"[{HANGUL}]+(?:[ \t\n]+[{HANGUL}]+)*"),
+    "chinese": compile_late(f"[{HAN}]+"),
+    "japanese": compile_late(f"[{HAN}{KANA}]+"),
+    "korean": compile_late(f"[{HANGUL}]+(?:[ \t\n]+[{HANGUL}]+)*"),
 }
 PACKAGES: Mapping[Unspaced, Sequence[str]] = {
     "chinese": ("jieba",),

@@ -11,7 +11,6 @@ from assay.eval.llm.asked_runs import log as log_runs
 from assay.eval.llm.costs import foretell
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import make_session
-from assay.eval.report.run_page.page import PAGE
 from assay.eval.running.run import write_report
 from assay.eval.running.study import Lab, Preview, Study
 from assay.eval.running.study_options import (
@@ -21,6 +20,7 @@ from assay.eval.running.study_options import (
     RunsOptions,
 )
 from assay.eval.runs import generated_answers
+from assay.eval.runs.files import PAGE
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.studies.answers.prompts import TASK, Case, RunCases, make_cases, read_answer
