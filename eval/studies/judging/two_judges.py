@@ -128,7 +128,8 @@ def rank_runs(
         return None
     true = _score(runs, {id_: by_query[id_] for id_ in full}, people, name)
     guessed = _score(runs, by_query, model, name, order=[*full, *more])
-    near, rest = guessed[: len(full)], guessed[len(full) :]
+    near = guessed[: len(full)]
+    sides = true, near, guessed[len(full) :]
     labels, claims = label_runs(runs), Claims.of(runs[0])
     return Systems(
         measure=name,
@@ -137,23 +138,19 @@ def rank_runs(
         tau=estimate_tau(true, near),
         pairs=_compare(labels, true, near, claims.cluster(full)),
         means=tuple(
-            _estimate(
-                labels[i], true[:, i], near[:, i], rest[:, i], name, claims, [*full, *more], False
-            )
-            for i in range(len(runs))
+            _estimate(label, *(side[:, i] for side in sides), name, claims, [*full, *more], False)
+            for i, label in enumerate(labels)
         ),
         differences=tuple(
             _estimate(
-                labels[i],
-                true[:, i] - true[:, 0],
-                near[:, i] - near[:, 0],
-                rest[:, i] - rest[:, 0],
+                label,
+                *(side[:, i] - side[:, 0] for side in sides),
                 name,
                 claims,
                 [*full, *more],
                 True,
             )
-            for i in range(1, len(runs))
+            for i, label in enumerate(labels[1:], start=1)
         ),
     )
 
