@@ -195,9 +195,7 @@ class _Tally:
         scaled, seen, mixed = self._sample.scaled, self._sample.seen, self._sample.mixed
         alone = self._share(self._above)
         for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
-            alone[i] = _enumerate_alone(
-                scaled[:, i], float(seen[i]) if self._sample.mixed else None
-            )
+            alone[i] = _enumerate_alone(scaled[:, i], float(seen[i]) if mixed else None)
         return alone
 
     def step_down(self, family: int, alone: NDArray[np.float64]) -> NDArray[np.float64]:
