@@ -16,8 +16,8 @@ from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config
 from assay.eval.llm.model_families import find_vendor, warn_of_families
-from assay.eval.running.run_references import find_stored, split_overrides
-from assay.eval.runs.stored import load
+from assay.eval.running.run_references import split_overrides
+from assay.eval.runs.stored import find, load
 from assay.eval.studies.judging.agreement import find_disagreements
 from assay.eval.studies.judging.export import narrow
 from assay.eval.studies.judging.grades import Grade
@@ -175,7 +175,7 @@ def warn_of_judge(judge: str, references: Sequence[str]) -> list[str]:
 def _read_config(reference: str, overrides: Sequence[str]) -> dict[str, Any]:
     if is_config(reference):
         return load_config(reference, overrides).model_dump(mode="json")
-    return load(find_stored(reports_folder(), reference)).manifest.config
+    return load(find(reports_folder(), reference)).manifest.config
 
 
 def _find_models(value: Any) -> Iterator[tuple[str, str]]:

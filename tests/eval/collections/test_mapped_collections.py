@@ -1,4 +1,4 @@
-"""TREC documents and data sets of ir_datasets that stay in files are those held, to the bit."""
+"""Corpora and data sets of ir_datasets that stay in files are those held, to the bit."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
