@@ -18,7 +18,7 @@ MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 
 
 class CheckOptions(StudyOptions):
-    """What is checked, and what is changed in its settings."""
+    """The config or class to check, and changes of its settings."""
 
     retriever: Annotated[str, Argument()]
     overrides: Overrides = ()
