@@ -59,7 +59,7 @@ def choose(
     given = {"config": config, "budget": budget, "max_latency": max_latency, "measure": measure}
     if collection is not None:
         given["collection"] = str(collection)
-    return ask(STUDY, dataset=[*map(str, dataset)], overrides=overrides, **given)
+    return ask(STUDY, given, dataset=[*map(str, dataset)], overrides=overrides)
 
 
 def sweep(
@@ -92,8 +92,7 @@ def sweep(
     """
     from assay.eval.studies.tuning.sweep_study import STUDY
 
-    given = {"engines": engines, "keep_runs": keep_runs}
-    return ask(STUDY, file=file, overrides=overrides, **given)
+    return ask(STUDY, locals())
 
 
 def tune(
@@ -139,24 +138,11 @@ def tune(
     """
     from assay.eval.studies.tuning.tuning_study import STUDY
 
-    over = (
-        [
-            f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
-            for key, values in space.items()
-        ]
-        if isinstance(space, Mapping)
-        else []
-    )
-    return ask(
-        STUDY,
-        config=config,
-        overrides=overrides,
-        space=None if isinstance(space, Mapping) else space,
-        over=over,
-        trials=trials,
-        measure=measure,
-        group_by=group_by,
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-    )
+    if not isinstance(space, Mapping):
+        return ask(STUDY, locals())
+    over = [
+        f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
+        for key, values in space.items()
+    ]
+    given = {name: value for name, value in locals().items() if name not in ("space", "over")}
+    return ask(STUDY, given, over=over)

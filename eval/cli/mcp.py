@@ -37,7 +37,7 @@ OFFERS = {
     "standing": Offer(()),
     "collections": Offer(("dataset", "list")),
     "stored_runs": Offer(("runs", "list"), ("config", "collection")),
-    "run": Offer(("run",), ("config", "overrides", "dataset", "dry_run", "full")),
+    "run": Offer(("run",), ("config", "overrides", "dataset", "full")),
     "compare": Offer(("compare",), ("runs", "base", "dataset", "measures", "full")),
     "overlap": Offer(("overlap",), ("runs", "k", "by", "full")),
     "audit": Offer(("audit",), ("n", "base", "new", "sd", "hits", "tried", "full")),

@@ -154,6 +154,16 @@ class Tokens(OwnMeasure):
         return np.asarray(grid.sum_tokens(self.cutoff), float)
 
 
+class Unwanted(OwnMeasure):
+    meaning = "hits among {first} whose documents must not be returned"
+    direction = "lower"
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        return sum(hit.unwanted for hit in ranking) / len(ranking) if ranking else 0.0
+
+
 class CharRecall(OwnMeasure):
     meaning = "characters of the gold items that {first} hold"
     citation = 'Smith and Troynikov, "Evaluating chunking strategies for retrieval", 2024'
@@ -199,6 +209,9 @@ class NumRel(TrecMeasure):
     direction = "neither"
     within = COUNT
 
+    def score_columns(self, grid: Grid) -> Floats:
+        return np.asarray(grid.relevant, float)
+
 
 class NumQ(TrecMeasure):
     meaning = "queries"
@@ -228,8 +241,8 @@ PLAIN = {
     "SetAP": "SetP times SetR",
 }
 LISTED: tuple[type[Measure], ...] = (
-    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, CharRecall,
-    CharPrecision, CharIoU, NumRet, NumRel, NumQ, Empty,
+    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, Unwanted,
+    CharRecall, CharPrecision, CharIoU, NumRet, NumRel, NumQ, Empty,
     *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in LISTED}

@@ -110,7 +110,7 @@ class Collections:
 
     @property
     def verdict(self) -> str:
-        """What is shown of the second in the mean: "better", "worse", or nothing, ""."""
+        """The verdict on the second in the mean: "better", "worse" or, if none is shown, ""."""
         mean = self.combined.mean
         if mean.low <= 0 <= mean.high:
             return ""

@@ -67,12 +67,11 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
-    the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
-    every config that names no engine is compared in each of those given. All must have been
-    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
-    the queries that all share are compared. Where all have answers (`assay answer`) by one model
-    and prompt, these are compared too. The report is a folder of its own among the runs; the
-    same comparison gives the same files.
+    the id of a run, the beginning of one, or its folder. With --engine every config that names no
+    engine is compared in each of those given. All must have been judged alike: same collection,
+    queries, judgments and join rule; where one searched a sample, the queries that all share are
+    compared. Where all have answers (`assay answer`) by one model and prompt, these are compared
+    too. The report is a folder of its own among the runs; the same comparison gives the same files.
     """
     project = find_project()
     if project:

@@ -198,7 +198,7 @@ def _families(compared: Comparison) -> str:
     families = [
         (compared.tests_headline, f"{headline} of all {what}"),
         (compared.tests - compared.tests_headline, "the other measures"),
-        (compared.tests_apart, "measures of answers"),
+        (compared.tests_apart, compared.name_apart),
         (compared.tests_by_type, "types of query"),
     ]
     listed = "; ".join(
