@@ -17,6 +17,8 @@ from assay.retrievers.conformance import check_retriever
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 
 

@@ -16,11 +16,13 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(shared, rule):
     rule.check(shared.make)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
