@@ -138,13 +138,13 @@ def rank_runs(
         tau=estimate_tau(true, near),
         pairs=_compare(labels, true, near, claims.cluster(full)),
         means=tuple(
-            _estimate(label, *(side[:, i] for side in sides), name, claims, [*full, *more], False)
+            _estimate(label, [side[:, i] for side in sides], name, claims, [*full, *more], False)
             for i, label in enumerate(labels)
         ),
         differences=tuple(
             _estimate(
                 label,
-                *(side[:, i] - side[:, 0] for side in sides),
+                [side[:, i] - side[:, 0] for side in sides],
                 name,
                 claims,
                 [*full, *more],
@@ -217,14 +217,18 @@ def _raise(
 
 def _estimate(
     label: str,
-    true: NDArray[np.float64],
-    guessed: NDArray[np.float64],
-    rest: NDArray[np.float64],
+    sides: Sequence[NDArray[np.float64]],
     measure: str,
     claims: Claims,
     queries: Sequence[str],
     change: bool,
 ) -> MeanEstimates:
+    """Return estimates of a mean, or of its `change`.
+
+    `sides` are the values by people's grades, by the model's for the same queries, and by the
+    model's for the rest of `queries`.
+    """
+    true, guessed, rest = sides
     found = measures.find(measure)
     within: Range = found.change if change else found.within
     find = estimate_changes if change else estimate_scores

@@ -338,6 +338,22 @@ def test_a_page_whose_text_is_out_of_proportion_is_refused(converter, tmp_path, 
         converter.convert(page)
 
 
+def test_a_page_of_elements_within_elements_is_refused_before_it_is_parsed(converter, tmp_path):
+    page = tmp_path / "bomb.html"
+    page.write_text("<div>" * 300_000 + "Pay by noon." + "</div>" * 300_000)
+    with pytest.raises(ConversionError, match="nests elements over 10,000 deep; fewer are read"):
+        converter.convert(page)
+    # Old pages leave out end tags; deep ones lose their form, and say so.
+    page.write_text("<body>" + "<div><br><img/><p>Pay <b>by</b> noon.<hr></div>" * 11_000)
+    assert not converter.convert(page).notes
+    page.write_text(f"<h1>Fees</h1>{'<div>' * 2000}Pay by noon.")
+    found = converter.convert(page)
+    assert found.text == "Fees\nPay by noon."
+    assert found.notes == (
+        "its elements nest too deep; taken as plain text, without headings and tables",
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the limit")
 def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
