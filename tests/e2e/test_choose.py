@@ -10,6 +10,7 @@ TWICE = ("--dataset", "harbourline", "--dataset", "harbourline")
 SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 
 
+@pytest.mark.slow
 def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     done = assay(*SHORT, ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 0, done.stderr

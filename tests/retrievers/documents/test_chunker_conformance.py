@@ -89,7 +89,8 @@ def read(folder, most=40_000):
 ZERO_TOLERANCE = ("rebuilds_the_document", "none_is_over_the_limit", "ids_never_collide")
 
 
-@pytest.mark.parametrize("part", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [6, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("chunker", USUAL, ids=name)
 def test_real_documents_keep_the_rules(chunker, part):
     """Every sixth document, or all, on the rules that allow no failure; of these every ninth on the

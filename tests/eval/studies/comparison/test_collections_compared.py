@@ -173,6 +173,7 @@ def test_the_command_shows_and_writes_it(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("ASSAY_DATA"), reason="ASSAY_DATA names no judged sets")
 def test_the_interval_of_real_collections_holds_most_that_are_left_out():
     def make(name, **settings):
