@@ -113,8 +113,8 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 
 # All that the tests use; torch is apart, with what needs it.
-EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma elasticsearch faiss haystack irds japanese korean \
-	lancedb langchain llamaindex mcp milvus mongodb neo4j notebooks openai opensearch otel pinecone postgres qdrant \
+EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chroma elasticsearch faiss haystack irds lancedb \
+	langchain llamaindex mcp milvus mongodb neo4j notebooks openai opensearch otel pinecone postgres qdrant \
 	ragas ray redis sqlite traces weaviate
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --extra mlflow --extra documents --quiet --universal --python-version 3.11 \

@@ -17,10 +17,12 @@ from assay.retrievers.documents.chunkers import (
     is_intact,
 )
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
-from assay.retrievers.documents.chunkers.document import DocumentChunker
-from assay.retrievers.documents.chunkers.fixed import FixedChunker
-from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
-from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.chunkers.simple import (
+    DocumentChunker,
+    FixedChunker,
+    ParentChildChunker,
+    SectionChunker,
+)
 from assay.retrievers.documents.conformance import DOCUMENTS, RULES, Cutting
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import Tokenize
