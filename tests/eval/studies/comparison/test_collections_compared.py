@@ -152,7 +152,7 @@ def test_words_in_common_are_those_that_say_something(question, answer, share):
 )
 def test_what_cannot_be_compared_on_several_is_one_line(given, line):
     with pytest.raises(AssayError, match=line):
-        find(STUDY, dataset=["harbourline", "tarnwick"], **given)
+        find(STUDY, {"dataset": ["harbourline", "tarnwick"], **given})
 
 
 def test_a_collection_given_twice_is_refused():
