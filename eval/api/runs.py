@@ -152,7 +152,7 @@ def compare(
             `assay compare`.
         effect: The smallest difference that would matter.
         names: The names of new runs, one for each, in their order; a `base` that is not among
-            those given comes first.
+            those given comes first. Several rankings without names are numbered.
         depth: Hits kept per query, as in `run`.
         limit: The number of queries to search, as in `run`.
         track: Log the runs that are made to MLflow.
@@ -193,7 +193,12 @@ def compare(
 
     """
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.running.experiment import find_collection, make_experiment, names_system
+    from assay.eval.running.experiment import (
+        find_collection,
+        make_experiment,
+        name_rankings,
+        names_system,
+    )
     from assay.eval.running.run import track as log_run
     from assay.eval.running.run import write_report
     from assay.eval.runs.stored import StoredRun
@@ -227,6 +232,7 @@ def compare(
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
     if isinstance(collection, Mapping):
         collection = find_collection(collection, progress)
+    called = name_rankings(systems) if names is None else names
     found: list[Any] = []
     for i, what in sorted(enumerate(systems), key=lambda item: item[0] not in places):
         if isinstance(what, RunResult):
@@ -234,7 +240,7 @@ def compare(
         elif isinstance(what, str | Path) and not names_system(what):
             found.append(load_runs(what)[0].stored)
         else:
-            given = {**options, "name": names and names[i]}
+            given = {**options, "name": called[i]}
             found.append(make_experiment(what, (), collection, given, progress))
     compared = compare_systems(found, wanted, effect, progress, all_pairs=base is None)
     compared = replace(compared, asked=read_log(Path(asked)) if asked else None)

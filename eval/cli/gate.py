@@ -83,7 +83,7 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     whatever you search with: it is held against the other file in two seconds, and nothing is
     stored.
     """
-    if asked.qrels or asked.baseline:
+    if asked.qrels or asked.baseline or _is_file(asked.config):
         _judge_file(asked, as_json)
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
@@ -132,6 +132,15 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     sys.exit(1 if fails else 0)
 
 
+def _is_file(target: str | None) -> bool:
+    """Return True if the target is a file, and no config."""
+    if target is None:
+        return False
+    from assay.eval.configs.named_configs import is_config
+
+    return not is_config(target) and Path(target).is_file()
+
+
 def _judge_file(asked: GateOptions, as_json: bool) -> NoReturn:
     """Judge a file, print the verdict and end: with 1 on a regression, else 0.
 
@@ -141,6 +150,11 @@ def _judge_file(asked: GateOptions, as_json: bool) -> NoReturn:
     from assay.eval.studies.gate_files.judging import judge_files
     from assay.eval.studies.gate_files.report import announce, report
 
+    if asked.qrels is None and asked.baseline is None:
+        raise click.UsageError(
+            f"{asked.config}: a file of rankings; say by what it is judged, and what it is held "
+            f"against: assay gate {asked.config} --qrels q.tsv --baseline b.trec"
+        )
     if asked.qrels is None or asked.baseline is None:
         lacking = "--qrels" if asked.qrels is None else "--baseline"
         raise click.UsageError(f"{lacking} is missing: --qrels and --baseline go together")

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.eval.collections.card import MODEL, Card
 from assay.eval.collections.formats import memo
+from assay.eval.collections.unwanted import find_unwanted
 from assay.eval.collections.word_readers import WordReaders
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
@@ -135,6 +136,14 @@ class Collection:
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
+    def unwanted(self) -> Set[str]:
+        """The ids of the documents that must not be returned; none where the card names none.
+
+        Raises AssayError for an id that no document has, or a filter that no document meets.
+        """
+        return find_unwanted(self.card, self.documents)
+
+    @cached_property
     def by_id(self) -> Mapping[str, Document]:
         """The documents by id."""
         if isinstance(self.documents, IdSequence):
@@ -206,5 +215,7 @@ class Collection:
                 )
         declared = filter(None, [self.card.documents_are])
         yield _encode(["options", self.drop_self_matches, *declared])
+        if self.card.unwanted:
+            yield _encode(["unwanted", self.card.unwanted])
         if self.card.readers:
             yield _encode(["permissions", self.card.readers, self.card.principals])

@@ -150,6 +150,17 @@ def names_system(reference: str | Path) -> bool:
     return is_config(str(reference)) or parse_path(reference, "run").is_file()
 
 
+def name_rankings(systems: Sequence[Any]) -> list[str | None]:
+    """Return names for several rankings given as objects, numbered; None for all else."""
+    places = [
+        i
+        for i, what in enumerate(systems)
+        if _is_frame(what) or (isinstance(what, Mapping) and not _is_config(what))
+    ]
+    numbers = {i: number for number, i in enumerate(places, start=1) if len(places) > 1}
+    return [f"rankings-{numbers[i]}" if i in numbers else None for i in range(len(systems))]
+
+
 @dataclass(frozen=True)
 class _Source:
     """The values of a config, not yet checked, and their name in messages."""
@@ -263,9 +274,14 @@ def _read_rankings(what: Any) -> RunFile:
         return read_run_file(Path(what))
     if isinstance(what, Mapping):
         return make_run_file(what, "rankings")
-    if hasattr(what, "to_dict") and hasattr(what, "columns"):
+    if _is_frame(what):
         return make_run_file(list_answers(what), "rankings")
     raise SystemTypeError(f"a {type(what).__name__} cannot be run; {ALLOWED}")
+
+
+def _is_frame(what: Any) -> bool:
+    """Return True for a DataFrame, of pandas or of a library like it."""
+    return hasattr(what, "to_dict") and hasattr(what, "columns")
 
 
 def _write(value: Any) -> str:

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.eval import tracking
 from assay.eval.collections.loading import load
 from assay.eval.collections.location import list_changed
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.resources import make_resources
-from assay.eval.report.run_page import page
 from assay.eval.running.cached_summaries import open_memo, summarise_cached
 from assay.eval.running.run_memo import OUTPUTS, Memo, is_written, note_written
 from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute
+from assay.eval.runs.files import PAGE
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary import exports
 from assay.eval.runs.summary.summary import Summary
@@ -70,10 +69,12 @@ def write_report(
     Files that already have the content that would be written are left, unless `rerun`.
     """
     named, memo = _name_measures(run, measures), open_memo(run)
-    path = run.folder / page.PAGE
+    path = run.folder / PAGE
     summary = summarise_cached(run, named, memo)
     if rerun or not is_written(memo, run.folder, named, OUTPUTS):
         _export(summary, memo, named, rerun)
+        from assay.eval.report.run_page import page
+
         path = page.write(summary)
         note_written(memo, run.folder, named, OUTPUTS)
     return summary, path
@@ -100,11 +101,13 @@ def _export(summary: Summary, memo: Memo, measures: Sequence[str], rerun: bool) 
 
 
 def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
-    return measures or run.measures
+    return run.name_measures(measures) if measures else run.measures
 
 
 def track(summary: Summary, progress: Progress) -> str | None:
     """Log to MLflow and return the id of the MLflow run; report it if tracking fails."""
+    from assay.eval import tracking
+
     run = summary.run
     kept = f"the run is kept in {run.folder}: send it later with `assay log {run.manifest.id}`"
     return tracking.attempt(lambda: tracking.log_once(summary), kept, progress)

@@ -14,19 +14,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
-from assay.eval.report.run_page.page import MARKDOWN, PAGE
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import Ready
+from assay.eval.runs.files import LOGGED, MARKDOWN, PAGE
 from assay.eval.runs.summary import exports
-from assay.eval.tracking.delivery import LOGGED
 from assay.retrievers.base import AssayError, T
-from assay.retrievers.pipeline.pipeline import REVISION as RANKING_REVISION
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest, digest_file
+
+if TYPE_CHECKING:
+    from assay.eval.runs.execution.execution import Ready
 
 KIND = "results"
 REVISION = 1  # raise it when a run comes to be summarised otherwise
@@ -78,8 +78,10 @@ class Memo:
         return _adapt(kind).validate_json(kept) if kept else None
 
 
-def of_ranking(ready: Ready) -> str:
+def of_ranking(ready: "Ready") -> str:
     """Return the digest of everything that the rankings of a run depend on."""
+    from assay.retrievers.pipeline.pipeline import REVISION as RANKING_REVISION
+
     return digest(ready.subject, RANKING_REVISION)
 
 

@@ -7,18 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from assay.eval.configs.locations import reports_folder
-from assay.eval.configs.resources import make_resources
-from assay.eval.report.blocks import Report
-from assay.eval.report.files import Finding, write_blocks
-from assay.eval.runs.stored import StoredRun
-from assay.eval.tracking.record import Record
 from assay.retrievers.base import Progress
-from assay.retrievers.settings import Resources
+
+# Every command imports this module, and few need what a finding is made and shown with.
+if TYPE_CHECKING:
+    from assay.eval.report.blocks import Report
+    from assay.eval.report.files import Finding
+    from assay.eval.runs.stored import StoredRun
+    from assay.eval.tracking.record import Record
+    from assay.retrievers.settings import Resources
 
 
 class StudyOptions(BaseModel):
@@ -60,7 +62,7 @@ class Lab:
     """
 
     progress: Progress
-    records: list[Record] = field(default_factory=list)
+    records: "list[Record]" = field(default_factory=list)
 
     @property
     def reports(self) -> Path:
@@ -68,11 +70,13 @@ class Lab:
         return reports_folder()
 
     @cached_property
-    def resources(self) -> Resources:
+    def resources(self) -> "Resources":
         """The resources that retrievers are built with: the user's cache and threads."""
+        from assay.eval.configs.resources import make_resources
+
         return make_resources(self.progress)
 
-    def run_all(self, references: Sequence[str]) -> list[StoredRun]:
+    def run_all(self, references: Sequence[str]) -> "list[StoredRun]":
         """Return the runs that references mean, made where there are none; see `resolve_all`."""
         from assay.eval.running.run_references import resolve_all
 
@@ -103,11 +107,13 @@ class Written:
 
 
 O = TypeVar("O", bound=StudyOptions)  # noqa: E741 - of options
-F = TypeVar("F", bound=Finding)
+F = TypeVar("F", bound="Finding")
 
 
-def write_page(found: Finding, told: Report, _asked: StudyOptions, lab: Lab) -> Written:
+def write_page(found: "Finding", told: "Report", _asked: StudyOptions, lab: Lab) -> Written:
     """Write the JSON, the Markdown and the page into a folder of their own."""
+    from assay.eval.report.files import write_blocks
+
     page = write_blocks(found, told, lab.reports / told.id)
     return Written({"report": page}, sorted(page.parent.iterdir()))
 
@@ -133,9 +139,9 @@ class Study(Generic[O, F]):
     name: str
     options: type[O]
     find: Callable[[O, Lab], F]
-    report: Callable[[F], Report]
+    report: "Callable[[F], Report]"
     preview: Callable[[O, Lab], Preview | None] = lambda *_: None
-    write: Callable[[F, Report, O, Lab], Written] = write_page
+    write: "Callable[[F, Report, O, Lab], Written]" = write_page
     log: Callable[[F, Sequence[Path], Lab], str | Sequence[str] | None] | None = None
     logged: Literal["mlflow_run", "mlflow_runs", "mlflow_parent"] = "mlflow_run"
     describe: Callable[[F], dict[str, Any]] = lambda found: found.as_json()

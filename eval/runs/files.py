@@ -1,7 +1,10 @@
-"""JSON files that people can read too."""
+"""Files that are made of a stored run and stand in its folder, and JSON for people."""
 
 import json
 from typing import Any
+
+MARKDOWN, PAGE = "report.md", "report.html"
+LOGGED = "mlflow.json"  # the run's place in MLflow
 
 
 def encode_json(value: Any) -> bytes:

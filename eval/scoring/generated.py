@@ -8,7 +8,6 @@ script, lower case, without punctuation and English articles, but punctuation pa
 character of a script without blanks is one by itself.
 """
 
-import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,9 +19,10 @@ from assay.eval.scoring.calculation import ByQuery, Gold, Joined
 from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.scoring.measure import SHARE, Measure
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.patterns import compile_late
 
 _UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_TOKEN = compile_late(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _ARTICLES = {"a", "an", "the"}
 
 

@@ -45,7 +45,8 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
     """The results of `assay.eval.scoring.join.join` for every query, computed on access.
 
     `lists` holds the numbers of the chunks of each query of `gold`, and `chunks` are by number;
-    those whose ids are `prescribed` are passages of the collection. `places` are the hits that are
+    those whose ids are `prescribed` are passages of the collection, and those of the documents
+    `unwanted` must not be returned. `places` are the hits that are
     not simply unjudged, query by query, `numbers` and `ends` those of `lists`.
     """
 
@@ -56,12 +57,14 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
         prescribed: Set[str],
         gold: Mapping[str, Sequence[GoldItem]],
         by_document: Mapping[str, Set[int]],
+        unwanted: Set[str] = frozenset(),
     ) -> None:
         self.numbers: NDArray[np.int32] = np.frombuffer(lists.numbers, np.int32)
         self.ends: NDArray[np.int64] = np.frombuffer(lists.ends, np.int64)
         self._rows = {query: row for row, query in enumerate(gold)}
         self._lists = lists
         self._chunks = chunks
+        self._unwanted = unwanted
         self._unjudged: dict[int, JoinedHit] = {}
         relevant = {item.id for items in gold.values() for item in items if item.grade > 0}
         named = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id in relevant}
@@ -76,7 +79,7 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
             if not near.isdisjoint(listed):
                 columns = [column for column, number in enumerate(numbers) if number in near]
                 retrieved = [
-                    RetrievedChunk(chunk, chunk.id in prescribed)
+                    RetrievedChunk(chunk, chunk.id in prescribed, chunk.doc_id in unwanted)
                     for chunk in (chunks[numbers[column]] for column in columns)
                 ]
                 for column, hit in zip(columns, join(retrieved, items), strict=True):
@@ -142,7 +145,9 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
 
     def _find_unjudged(self, number: int) -> JoinedHit:
         if (hit := self._unjudged.get(number)) is None:
-            hit = self._unjudged[number] = JoinedHit(self._chunks[number], (), False)
+            chunk = self._chunks[number]
+            hit = JoinedHit(chunk, (), False, unwanted=chunk.doc_id in self._unwanted)
+            self._unjudged[number] = hit
         return hit
 
 

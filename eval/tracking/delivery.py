@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.eval.report.blocks import Report
 from assay.eval.report.renderers.frames import list_metrics
-from assay.eval.runs.files import encode_json
+from assay.eval.runs.files import LOGGED, encode_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.description import NOTE, add_link, tag_source
@@ -36,7 +36,6 @@ from assay.retrievers.store.files import write_atomically
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-LOGGED = "mlflow.json"
 RUN = "assay.run"  # the tag that names a run of a pipeline
 
 

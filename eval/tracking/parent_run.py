@@ -6,7 +6,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from assay.eval.runs.environment import command_line
-from assay.eval.tracking.delivery import LOGGED, find_children, find_logged, note_logged, send
+from assay.eval.runs.files import LOGGED
+from assay.eval.tracking.delivery import find_children, find_logged, note_logged, send
 from assay.eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from assay.eval.tracking.record import Record, metric_name
 from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri

@@ -2,7 +2,6 @@
 
 import shlex
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,7 +24,7 @@ def find_version() -> str:
 
         project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         return str(project["version"])
-    return metadata.version(DISTRIBUTION)
+    return read_version(DISTRIBUTION)
 
 
 @cache
@@ -34,6 +33,8 @@ def read_version(package: str) -> str:
 
     Raises PackageNotFoundError if there is none.
     """
+    from importlib import metadata
+
     return metadata.version(package)
 
 

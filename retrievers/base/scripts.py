@@ -1,10 +1,11 @@
 """Scripts that do not separate words by spaces, and their share of a text."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Literal
+
+from assay.retrievers.base.patterns import compile_late
 
 Unspaced = Literal["chinese", "japanese", "korean", "thai"]
 
@@ -17,9 +18,9 @@ KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-
 HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 THAI = "\u0e01-\u0e2e\u0e30\u0e32\u0e33\u0e40-\u0e45"
 
-LETTER = re.compile(r"[^\W\d_]")
+LETTER = compile_late(r"[^\W\d_]")
 NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
-SCRIPTS = [re.compile(f"[{letters}]") for letters in (HAN, KANA, HANGUL, THAI)]
+SCRIPTS = [compile_late(f"[{letters}]") for letters in (HAN, KANA, HANGUL, THAI)]
 TEXTS, CHARACTERS = 1000, 1000  # examined: the number of texts, and of characters of each
 MUCH = 0.1  # of all letters
 # Japanese has more kana than ideographs, Chinese hardly any.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.documents.structure.blocks import Block, Section
 from assay.retrievers.documents.structure.identifiers import LABELS, join_id
 from assay.retrievers.documents.structure.sentences import sentence_ends
@@ -20,14 +21,14 @@ from assay.retrievers.documents.structure.structure import Structure
 NEAR = 2000  # characters before and after a term that are read for exceptions
 Form = Literal["means", "label", "short name"]
 
-_HEADING = re.compile(
+_HEADING = compile_late(
     r"\b(?:definitions?|glossar(?:y|ies)|terminology|interpretation|abbreviations?|acronyms?"
     r"|(?:key|defined) terms)\b|^[\W\d]*terms[\W\d]*$",
     re.I,
 )
 _QUOTED = r"[\"“„«][^\"“”„«»\n]{1,100}[\"”»]"
 _TERM = rf"(?:\*\*{_QUOTED}\*\*|{_QUOTED}|\*\*(?![\s*])[^*\n]{{1,100}}\*\*)"
-_TERMS = re.compile(_TERM)
+_TERMS = compile_late(_TERM)
 # “X”, “Y”, or “Z”, as used in this chapter, …
 _MORE = rf"(?:\s*(?:,\s*)?(?:(?:or|and)\s+)?(?:the\s+terms?\s+)?{_TERM}){{0,9}}"
 # The comma before an aside may stand within the quotation marks.
@@ -37,44 +38,44 @@ _ASIDE = (
     r"|\s+(?:as|when|where|except|unless|for|in|with)\s[^.;:\"“\n]{1,160}?,?)?"
 )
 # At the head of an entry in a list of definitions any verb will do.
-_ENTRY = re.compile(rf"{_MORE}(?!\s+(?:shall|does|do|may)\s+not\b)")
+_ENTRY = compile_late(rf"{_MORE}(?!\s+(?:shall|does|do|may)\s+not\b)")
 _MODAL = r"(?:(?:shall|will|does|do|may)\s+)?(?:(?:also|only)\s+)?"
-_VERB = re.compile(
+_VERB = compile_late(
     rf"{_MORE}{_ASIDE}\s+{_MODAL}(?:(?P<strong>means?|denotes?|describes?|refers?\s+to"
     r"|stands?\s+for|(?:is|are|be)\s+defined|ha(?:s|ve)\s+the\s+(?:same\s+)?meanings?)"
     r"|(?P<weak>is|are|be|includes?)(?!\s+used))\b"
 )
 _FORMAL = r"shall\s+mean|(?:is|are)\s+defined\s+as|includes,\s+but\s+is\s+not\s+limited\s+to"
 _UNMARKED = r"([A-Z][\w’'-]*(?:\s+[\w’'-]+){0,4}?)\s+"
-_BARE = re.compile(rf"{_UNMARKED}(?:means|{_FORMAL})\b")
+_BARE = compile_late(rf"{_UNMARKED}(?:means|{_FORMAL})\b")
 # Within a paragraph, “means” is often no definition: losing the card means paying.
-_BARE_FORMAL = re.compile(rf"{_UNMARKED}(?:{_FORMAL})\b")
+_BARE_FORMAL = compile_late(rf"{_UNMARKED}(?:{_FORMAL})\b")
 _SET_OFF = r"\s*(?:\([^()\n]{1,60}\)\s*)?(?::|[–—]|(?<=\s)--?)\s+\S"
-_LABEL = re.compile(rf"{_MORE}{_SET_OFF}")
-_BARE_LABEL = re.compile(rf"([^\W_][^:.;?!\n–—\"“”*|]{{0,60}}?){_SET_OFF}")
-_BRACKET = re.compile(
+_LABEL = compile_late(rf"{_MORE}{_SET_OFF}")
+_BARE_LABEL = compile_late(rf"([^\W_][^:.;?!\n–—\"“”*|]{{0,60}}?){_SET_OFF}")
+_BRACKET = compile_late(
     r"\((?:(?:the|an?|each|collectively|together|hereinafter|hereafter|herein|referred|known"
     rf"|designated|called|cited|as|to|in\s+this\s+\w+|{_TERM}|or|and)[\s,]+)*\Z"
 )
-_CALLED = re.compile(
+_CALLED = compile_late(
     r"\b(?:referred\s+to|known|designated)(?:\s+(?:in|for)\s+[\w ]{1,40}?)?\s+as"
     r"\s+(?:the\s+|an?\s+)?\Z"
 )
-_THE_TERM = re.compile(r"\b(?:terms?|words?|phrases?|expressions?)\s+\Z", re.I)
+_THE_TERM = compile_late(r"\b(?:terms?|words?|phrases?|expressions?)\s+\Z", re.I)
 # What may stand before a term at the head of a paragraph.
-_HEAD = re.compile(
+_HEAD = compile_late(
     rf"\s*(?:[-+*]\s+|\d{{1,3}}[.)]\s+)?{LABELS}\s*(?:\*[^*\n]{{1,80}}\*\s+)?"
     r"(?:[^.;:\"“*\n]{1,120},\s+)?(?:[Tt]he\s+(?:terms?|words?|phrases?)\s+)?"
 )
 _MARKS = '"“„«'
-_NO_TERM = re.compile(
+_NO_TERM = compile_late(
     r"(?:this|that|these|those|it|which|what|he|she|they|you|we|i|by|note|notes|warning|caution"
     r"|danger|attention|important|tip|hint|examples?|repealed|step|see)\b|[qa]\Z",
     re.I,
 )
-_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
-_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.I)
-_EXCEPTION = re.compile(
+_BLANK_LINE = compile_late(r"\n[ \t]*\r?\n")
+_ARTICLE = compile_late(r"^(?:an?|the)\s+", re.I)
+_EXCEPTION = compile_late(
     r"\b(?:except(?:ing)?\b|excluding\b|other\s+than\b|unless\b|not\s+including\b"
     r"|with\s+the\s+exception\s+of\b|provided,?\s+(?:however,?\s+)?that\b"
     r"|(?:does|do|shall|may|but|is|are)\s+not\s+(?:include|mean|extend|apply|a|an)\b)[^.;]*",

@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from assay.retrievers.base.patterns import compile_late
+
 # Diacritics, but not the vowel signs of Indic scripts or the voicing marks of kana.
-DIACRITICS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+DIACRITICS = compile_late("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 # Letters that keyboards without them write as others, and that Unicode does not take apart.
 LETTERS = str.maketrans({
     "ł": "l", "ø": "o", "đ": "d", "ð": "d", "œ": "oe", "æ": "ae", "ß": "ss", "þ": "th", "ħ": "h",
@@ -23,23 +25,23 @@ SIGNS = (
     "\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"
 )
 WORD = rf"[^\W_]+(?:[{SIGNS}]+[^\W_]*)*"
-WORDS = re.compile(WORD)
+WORDS = compile_late(WORD)
 # A word, or several with what joins the parts of a name: parse_json, GV-200, v2.3.1, std::vec,
 # 203(a)(1), 42 - 3131.17.
-JOINED = re.compile(
+JOINED = compile_late(
     rf"(?:(?<!_)_+)?{WORD}(?:(?:_+|[-.']|::|(?<=\d) ?- ?(?=\d)){WORD})*_*"
     r"(?:(?<=\d)(?: ?\((?:[A-Za-z]{1,2}|\d{1,3}|[ivxIVX]{1,5})\))+)?"
 )
 # C++, ->, parse_json: names whole, operators of several characters, languages with marks.
-CODE = re.compile(
+CODE = compile_late(
     rf"(?<!\w)(?:[CG]\+\+|[CFJ]\#)(?![^\W\d])|(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*"
     r"|::|->|=>|&&|\|\||[=!<>]=",
     re.IGNORECASE,
 )
-MEMBERS = re.compile(rf"(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*")
+MEMBERS = compile_late(rf"(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*")
 # HTTPServer2 is HTTP, Server, 2; RNAs is one word.
-HUMPS = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|\d+")
-LETTERS_OR_DIGITS = re.compile(r"[^\d_]+|\d+")
+HUMPS = compile_late(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|\d+")
+LETTERS_OR_DIGITS = compile_late(r"[^\d_]+|\d+")
 
 LONGEST_SPLIT = 80  # characters; beyond, it is data rather than a name
 MEMO_SIZE = 1 << 18

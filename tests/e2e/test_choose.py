@@ -6,6 +6,7 @@ import pytest
 
 from assay.eval.configs.config import load_config
 
+TWICE = ("--dataset", "harbourline", "--dataset", "harbourline")
 SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 
 
@@ -46,6 +47,15 @@ def test_too_few_questions_choose_nothing(assay_json, tmp_path):
         (("harbourline", "--budget", "0s"), "'0s' is no time; allowed: as 90s, 10m, 1h"),
         (("harbourline", "--config", "bm25"), "bm25: retriever.legs: `assay choose` starts from"),
         (("nowhere",), "nowhere"),
+        (
+            ("harbourline", "--dataset", "tarnwick"),
+            "COLLECTION harbourline and --dataset",
+        ),
+        (TWICE, "the collection harbourline is given twice"),
+        (
+            (*TWICE[:2], "--dataset", "tarnwick", "limit=20"),
+            "has 20 questions; choosing on",
+        ),
         (("harbourline", "--measure", "Tokens@10"), "neither more nor less is better"),
     ],
 )

@@ -109,24 +109,6 @@ def test_clean_says_which_server_it_could_not_ask(assay, apart):
         assert problem in done.stderr
 
 
-def test_clean_and_the_cache(assay, assay_json, apart, tmp_path):
-    index = tmp_path / "cache" / "qdrant-edge" / "some"
-    index.mkdir(parents=True)
-    (index / "assay.json").write_text('{"seconds": 1.0}')
-    kept = assay("engines", "clean", **apart)
-    assert kept.stdout == (
-        "nothing to remove\nbuilt indexes stay in the cache: qdrant-edge (16 bytes); --cache or "
-        "`assay cache clear KIND` removes them\n"
-    )
-    assert assay("engines", "clean", "sqlite", "--cache", **apart).stdout == "nothing to remove\n"
-    (item,) = assay_json("engines", "clean", "--cache", "--dry-run", **apart)["removed"]
-    assert (item["engine"], item["kind"], item["bytes"]) == ("qdrant-edge", "cache", 16)
-    assert index.exists()
-    done = assay("engines", "clean", "--cache", **apart)
-    assert done.stdout == "removed qdrant-edge built indexes: 1 in the cache, 16 bytes\n"
-    assert not index.exists()
-
-
 def test_a_pipeline_in_another_engine(assay_json, tmp_path):
     pytest.importorskip("apsw", reason="needs the extra `sqlite`")
     places = {"ASSAY_REPORTS": str(tmp_path)}

@@ -261,15 +261,6 @@ def test_comparisons_that_make_no_sense(call, run_id, tmp_path):
     check_refusal(done, "the collections are harbourline and elsewhere")
 
 
-def test_a_run_by_its_mlflow_id(call, run_id, reports, places):
-    logged = read(call("log", run_id, "--json"), 0)["runs"][0]["mlflow_run"]
-    arguments = ("compare", logged, CONFIG, QUICK, DOUBTFUL, "--json")
-    assert read(call(*arguments), 0)["base"]["run"] == run_id
-    (reports / run_id / "mlflow.json").unlink()
-    assert read(call(*arguments), 0)["base"]["run"] == run_id
-    check_refusal(call("compare", "0" * 32, run_id), "0" * 32)
-
-
 def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
     """The step of action.yml, run as GitHub's runner runs it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -78,10 +78,7 @@ def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
     wrong, unknown, ungated = ask(err)
     assert all(result.is_error for result in (wrong, unknown, ungated))
     assert "bm25" in read(wrong)
-    assert (
-        read(unknown) == "colour: no such argument; allowed: dataset, config, dry_run, "
-        "overrides, full"
-    )
+    assert read(unknown) == "colour: no such argument; allowed: dataset, config, overrides, full"
     assert "assay baseline accept bm25-harbourline-" in read(ungated)
 
 

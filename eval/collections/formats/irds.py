@@ -12,7 +12,7 @@ from pydantic import Field
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, shelve
+from assay.eval.collections.formats.mapped import LARGEST_HELD, shelve
 from assay.eval.collections.formats.rows import Row, check_characters
 from assay.eval.collections.formats.source import (
     AbsentDocuments,
@@ -71,7 +71,7 @@ class IrdsSource(Source[IrdsCard]):
         """
         if (begin := self._digest_many()) is not None:
             lines = self._write_documents(begin) / DOCUMENTS
-            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, lines)
+            return shelve(self._root, _read_document, self._problems, lines)
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
             row = Row(self._root, number, {})

@@ -1,6 +1,5 @@
 """Passages that may be a reworded text, by their similarity word by word."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -9,6 +8,7 @@ from itertools import islice, pairwise
 
 from assay.eval.collections.living.search import TOKEN, UNSPACED, rank_documents
 from assay.eval.collections.living.selectors import Anchor
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.base.quotes import QuoteSpan
 
 LEAST = 0.6  # of the words alike, in order: with less a passage is not proposed
@@ -17,9 +17,9 @@ EDGE = 20  # characters of context that must be as they were
 LONGEST = 600  # words of a text that are compared
 REACH = 200  # characters to the end of a sentence
 # Markup and addresses are alike in texts that say different things.
-BESIDES = re.compile(r"<[^<>]*>|\b\w+://[^\s)\]>]*|\]\([^()\s]*\)")
-WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n\s*\n|\n(?=[ \t]*(?:[-*+>|#]|\d+[.)]))")
+BESIDES = compile_late(r"<[^<>]*>|\b\w+://[^\s)\]>]*|\]\([^()\s]*\)")
+WORD = compile_late(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
+SENTENCE = compile_late(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n\s*\n|\n(?=[ \t]*(?:[-*+>|#]|\d+[.)]))")
 
 
 def propose(

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from assay.eval.collections.living.selectors import BLANKS
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.base.quotes import MOST, QuoteSpan, find_occurrences
 
 # Scripts that put no blanks between words: each letter counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
+TOKEN = compile_late(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
 GRAM = 4
 Gram = tuple[str, ...]
 

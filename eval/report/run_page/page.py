@@ -16,10 +16,10 @@ from assay.eval.report.run_page.queries import (
     worst,
 )
 from assay.eval.report.run_page.report import report
+from assay.eval.runs.files import MARKDOWN, PAGE
 from assay.eval.runs.summary.summary import Summary
 from assay.retrievers.store.files import write_atomically
 
-MARKDOWN, PAGE = "report.md", "report.html"
 TEMPLATE = "report/run_page/templates/run.html.j2"
 SCRIPTS = ("report/templates/shared.js", "report/run_page/templates/report.js")
 

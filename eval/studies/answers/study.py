@@ -11,7 +11,6 @@ from assay.eval.llm.asked_runs import log as log_runs
 from assay.eval.llm.costs import foretell
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import make_session
-from assay.eval.report.run_page.page import PAGE
 from assay.eval.running.run import write_report
 from assay.eval.running.study import Lab, Preview, Study
 from assay.eval.running.study_options import (
@@ -21,6 +20,7 @@ from assay.eval.running.study_options import (
     RunsOptions,
 )
 from assay.eval.runs import generated_answers
+from assay.eval.runs.files import PAGE
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.studies.answers.prompts import TASK, Case, RunCases, make_cases, read_answer
@@ -62,11 +62,10 @@ def find(asked: AnswerOptions, lab: Lab) -> AskedRuns[Answers]:
     """Answer every query with a language model, from what runs returned, and score the answers.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id of
-    a run, the beginning of one, its folder, or the id of a run in MLflow. Answers are kept in
-    `answers.jsonl` in the run's folder: nothing is paid for twice, and an interrupted command
-    resumes. `assay compare` and the gate then have measures of them: AnswerF1, AnswerEM,
-    QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
-    ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    a run, the beginning of one, or its folder. Answers are kept in `answers.jsonl` in the run's
+    folder: nothing is paid for twice, and an interrupted command resumes. `assay compare` and the
+    gate then have measures of them: AnswerF1, AnswerEM, QuoteShare, CitationP, CitationR, ContextP,
+    ContextR, Abstention. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     cases, job = _prepare(asked, lab)
     replies = job.run()

@@ -4,38 +4,33 @@ import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from assay.eval.configs.locations import find_project
 from assay.eval.configs.named_configs import add_engines, is_config
-from assay.eval.configs.project import Project
-from assay.eval.report.blocks import Report
-from assay.eval.running.experiment import Experiment, find_run, make_experiment
-from assay.eval.running.run import write_report
 from assay.eval.running.run_references import split_overrides
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions, Written, write_page
-from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names
+from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names, name_dataset
 from assay.eval.runs.environment import command_line
-from assay.eval.runs.stored import load
 from assay.eval.scoring.measures import check_names
-from assay.eval.studies.comparison import collections_report, page
 from assay.eval.studies.comparison.analysis import check_request
 from assay.eval.studies.comparison.asked import read_log
-from assay.eval.studies.comparison.collections import (
-    Collections,
-    compare_on_collections,
-    name_dataset,
-)
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import EFFECT
-from assay.eval.studies.comparison.record import log_comparison
 from assay.eval.studies.comparison.report import report as report_runs
 from assay.eval.studies.comparison.running import compare_systems, find_systems
 from assay.retrievers.base import AssayError
 
-Found = Comparison | Collections
+# What runs configs, writes pages and sends to MLflow is imported where a comparison needs it.
+if TYPE_CHECKING:
+    from assay.eval.configs.project import Project
+    from assay.eval.report.blocks import Report
+    from assay.eval.running.experiment import Experiment
+    from assay.eval.studies.comparison.collections import Collections
+
+    Found = Comparison | Collections
 
 
 class CompareOptions(StudyOptions):
@@ -62,7 +57,7 @@ class CompareOptions(StudyOptions):
     rerun: Annotated[bool, RERUN] = Field(False, description="Time the configs again.")
 
 
-def find(asked: CompareOptions, lab: Lab) -> Found:
+def find(asked: CompareOptions, lab: Lab) -> "Found":
     """Compare runs: paired differences, their significance, their cost.
 
     Without RUN: the pipelines that assay.toml names, with its baseline; a single RUN is compared
@@ -72,12 +67,11 @@ def find(asked: CompareOptions, lab: Lab) -> Found:
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
-    the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
-    every config that names no engine is compared in each of those given. All must have been
-    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
-    the queries that all share are compared. Where all have answers (`assay answer`) by one model
-    and prompt, these are compared too. The report is a folder of its own among the runs; the
-    same comparison gives the same files.
+    the id of a run, the beginning of one, or its folder. With --engine every config that names no
+    engine is compared in each of those given. All must have been judged alike: same collection,
+    queries, judgments and join rule; where one searched a sample, the queries that all share are
+    compared. Where all have answers (`assay answer`) by one model and prompt, these are compared
+    too. The report is a folder of its own among the runs; the same comparison gives the same files.
     """
     project = find_project()
     if project:
@@ -97,6 +91,9 @@ def find(asked: CompareOptions, lab: Lab) -> Found:
         )
 
     if len(asked.dataset) > 1:
+        from assay.eval.running.experiment import find_run
+        from assay.eval.studies.comparison.collections import compare_on_collections
+
         return compare_on_collections(
             references,
             asked.dataset,
@@ -112,14 +109,16 @@ def find(asked: CompareOptions, lab: Lab) -> Found:
     return found
 
 
-def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> Experiment:
+def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> "Experiment":
     """Return the experiment of a config on a collection. Raises AssayError if it is no config."""
+    from assay.eval.running.experiment import make_experiment
+
     if not is_config(config):
         raise AssayError(f"{config}: a stored run is of one collection; give its config instead")
     return make_experiment(config, [*overrides, name_dataset(dataset)], None, {}, lab.progress)
 
 
-def _complete(asked: CompareOptions, project: Project | None) -> tuple[list[str], str | None]:
+def _complete(asked: CompareOptions, project: "Project | None") -> tuple[list[str], str | None]:
     """Return the references with overrides, and the base, from the options or the project file."""
     if project:
         return project.complete(asked.runs, asked.base)
@@ -130,17 +129,21 @@ def _complete(asked: CompareOptions, project: Project | None) -> tuple[list[str]
     return list(asked.runs), asked.base
 
 
-def report(found: Found) -> Report:
+def report(found: "Found") -> "Report":
     """Return the report of a comparison."""
-    if isinstance(found, Collections):
-        return collections_report.report(found)
-    return report_runs(found)
+    if isinstance(found, Comparison):
+        return report_runs(found)
+    from assay.eval.studies.comparison import collections_report
+
+    return collections_report.report(found)
 
 
-def write(found: Found, told: Report, asked: CompareOptions, lab: Lab) -> Written:
+def write(found: "Found", told: "Report", asked: CompareOptions, lab: Lab) -> Written:
     """Write the files of a comparison into a folder of its own, unless none are wanted."""
-    if isinstance(found, Collections):
+    if not isinstance(found, Comparison):
         return Written({}) if asked.no_report else write_page(found, told, asked, lab)
+    from assay.eval.studies.comparison import page
+
     place = None if asked.no_report else page.write(found, lab.reports)
     chosen = found.base if found.all_pairs else found.pairs[0].other
     return Written(
@@ -150,16 +153,20 @@ def write(found: Found, told: Report, asked: CompareOptions, lab: Lab) -> Writte
     )
 
 
-def log(found: Found, files: Sequence[Path], _: Lab) -> str | None:
+def log(found: "Found", files: Sequence[Path], _: Lab) -> str | None:
     """Send a comparison of runs to MLflow."""
-    if isinstance(found, Collections):
+    if not isinstance(found, Comparison):
         return None
+    from assay.eval.running.run import write_report
+    from assay.eval.runs.stored import load
+    from assay.eval.studies.comparison.record import log_comparison
+
     folder = files[0].parent
     return log_comparison(
         found, folder, command_line(), lambda run: write_report(load(run.folder))[0]
     )
 
 
-STUDY: Study[CompareOptions, Found] = Study(
+STUDY: "Study[CompareOptions, Found]" = Study(
     "compare", CompareOptions, find, report, write=write, log=log, titled=False
 )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from assay.eval.report.blocks import Report
 from assay.eval.report.formats import count
 from assay.eval.report.result import StudyResult
-from assay.eval.report.run_page.page import PAGE, write
+from assay.eval.report.run_page.page import write
 from assay.eval.report.run_page.report import list_warnings, report
+from assay.eval.runs.files import PAGE
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline
@@ -42,7 +43,8 @@ class RunResult(StudyResult[Summary]):
     @cached_property
     def found(self) -> Summary:
         """The figures of the run as objects."""
-        return summarise(self.stored, self.names or self.stored.measures)
+        names = self.stored.name_measures(self.names) if self.names else self.stored.measures
+        return summarise(self.stored, names)
 
     @cached_property
     def report(self) -> Report:

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
-from assay.eval.report.run_page.page import PAGE
 from assay.eval.running.study import Option, StudyOptions
+from assay.eval.runs.files import PAGE
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.manifest import FORMAT, MANIFEST, CollectionFacts, Manifest
 from assay.eval.runs.stored import load

@@ -2,6 +2,7 @@
 
 import re
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.documents.structure.citation_styles import FORMS
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
@@ -40,56 +41,58 @@ _AND = r"\s*(?:,\s*(?:(?:and|or)\s+)?|(?:and/or|and|or)\s+|&\s*)"
 _ACT = r"(?:Act|Code|Laws?|Statutes?|Regulations?|Amendments?|Constitution|Order)"
 
 # § 4.2(a), §§ 801 through 804 and 811, 42 U.S.C. § 1437f
-NUMBERED = re.compile(
+NUMBERED = compile_late(
     rf"{_AT_SIGN}(?P<code>{_CODE})?{_NO_TITLE}{_SIGN}\s*(?P<number>{NUMBER})(?P<labels>{LABELS})"
     r"(?!\w|/\d)",
     re.I,
 )
-NEXT_NUMBER = re.compile(rf"{_AND}(?P<number>{NUMBER})(?P<labels>{LABELS})(?![\w%])", re.I)
+NEXT_NUMBER = compile_late(rf"{_AND}(?P<number>{NUMBER})(?P<labels>{LABELS})(?![\w%])", re.I)
 # subsection (a), paragraphs (1) and (2)(A)
-LABELLED = re.compile(rf"\b(?P<level>{_LEVEL})s?\s+(?P<labels>{LABEL}{LABELS})", re.I)
-NEXT_LABELS = re.compile(rf"{_AND}(?P<labels>{LABEL}{LABELS})")
+LABELLED = compile_late(rf"\b(?P<level>{_LEVEL})s?\s+(?P<labels>{LABEL}{LABELS})", re.I)
+NEXT_LABELS = compile_late(rf"{_AND}(?P<labels>{LABEL}{LABELS})")
 # Chapter 18, subchapters IV and V, Appendix B, Art. 12(3), Article 14 bis
 _SUFFIXED = rf"\d+\s?(?:{'|'.join(FORMS.suffixes)})"
 _DIVISION = (
     rf"(?P<number>{_SUFFIXED}|\d+[A-Z]?(?:-[A-Z])?|[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z])(?![\w’']|/\d)"
     rf"(?P<labels>{LABELS})"
 )
-NAMED = re.compile(rf"\b{_AT_DIVIDES}{_NO_TITLE}(?P<name>(?i:{_DIVIDES}))\s*(?<=[\s.]){_DIVISION}")
-NEXT_DIVISION = re.compile(rf"{_AND}{_DIVISION}")
-RANGE = re.compile(
+NAMED = compile_late(
+    rf"\b{_AT_DIVIDES}{_NO_TITLE}(?P<name>(?i:{_DIVIDES}))\s*(?<=[\s.]){_DIVISION}"
+)
+NEXT_DIVISION = compile_late(rf"{_AND}{_DIVISION}")
+RANGE = compile_late(
     rf"\s*(?:through|to|–|—)\s*(?P<again>{_SIGN}\s*|{_DIVIDES}\s+)?"
     rf"(?:(?P<number>{NUMBER}|(?-i:[IVXLC]+)\b){LABELS}|{LABEL}{LABELS})",
     re.I,
 )
 # 42-3502.10 and 4.2 with no sign before them
-BARE = re.compile(
+BARE = compile_late(
     r"\b(?:see|under|to|by|in|with|of)\s+"
     rf"(?P<number>\d+[A-Za-z]?(?:\.|{DASH}){NUMBER})(?P<labels>{LABELS})(?![\w%])",
     re.I,
 )
-BY_TITLE = re.compile(
+BY_TITLE = compile_late(
     r"\b(?:see(?:\s+also)?|(?:as\s+)?(?:defined|described|explained|set\s+out)\s+(?:in|under)"
     r"|refer\s+to|pursuant\s+to)\s+(?:the\s+section\s+(?:on\s+)?)?[\"“*_`]*(?=[^\W\d_])",
     re.I,
 )
 DEEPEST = 5  # subclause of clause of subparagraph of paragraph of subsection of section
-THIS = re.compile(rf"\s+of\s+this\s+(?P<unit>section|{_LEVEL}|{_NAME}|act)\b", re.I)
-OF = re.compile(r"\s+of\s+")
-OF_DOCUMENT = re.compile(
+THIS = compile_late(rf"\s+of\s+this\s+(?P<unit>section|{_LEVEL}|{_NAME}|act)\b", re.I)
+OF = compile_late(r"\s+of\s+")
+OF_DOCUMENT = compile_late(
     r"\s+(?:of|in)\s+(?:(?:the|our|your)\s+)?"
     r"(?:\[\[(?P<wiki>[^\[\]|#\n]+)|\[[^\[\]\n]*\]\((?P<href>[^()#\s]+))"
 )
-OTHER_LAW = re.compile(
+OTHER_LAW = compile_late(
     rf"\s+of\s+(?:the|title)\s+(?P<law>[A-Z][^.;()\n]{{0,120}}?\b{_ACT}\b(?:\s+(?:of\s+)?\d{{4}}\b)?)"
 )
 # para. 1 lit. f after Art. 6; paragraph 4 after Schedule 2
-BELOW = re.compile(
+BELOW = compile_late(
     r"\s*+(?:,\s*+)?\b(?:paras?\b\.?|paragraphs?|points?|lit\.)\s*"
     rf"(?P<label>\d{{1,3}}[A-Za-z]?|\(?[a-z]\)?)(?P<labels>{LABELS})(?![\w%])",
     re.I,
 )
 # Divisions whose paragraphs are numbered, and hold no sections.
 PARAGRAPHED = ("article", "schedule", "annex", "appendix", "exhibit", "regulation", "note")
-PARAGRAPH = re.compile(r"para", re.I)
-LINKED = re.compile(r"\[(?P<text>[^\[\]\n]*)\]\((?P<href>[^()#\s]+)")
+PARAGRAPH = compile_late(r"para", re.I)
+LINKED = compile_late(r"\[(?P<text>[^\[\]\n]*)\]\((?P<href>[^()#\s]+)")

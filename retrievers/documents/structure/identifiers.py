@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.documents.structure.citation_styles import FORMS
 from assay.retrievers.documents.structure.numerals import WORD, write_digits
 
@@ -42,22 +43,24 @@ def write_pattern(words: Iterable[str], abbreviations: Iterable[str], stop: str 
 
 SECTION_WORDS = tuple(_SECTIONS)
 SECTION_SHORTS = tuple(short for shorts in _SECTIONS.values() for short in shorts)
-_SECTION = re.compile(
+_SECTION = compile_late(
     rf"\s*(?:§+|sections\b|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
     rf"({NUMBER}{LABELS}|(?<=\s){WORD}|(?<=\s)(?-i:[IVXLC]+|[A-Z])(?=[.:,;)]|\s{DASH}|\s*$))"
     rf"(?!\w|/\d)",
     re.I,
 )
-_NAMED = re.compile(
+_NAMED = compile_late(
     rf"\s*({write_pattern(NAMES, ABBREVIATED)})\s+"
     rf"({NUMBER}{LABELS}|{WORD}|[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)(?=[\s.:,;)]|{DASH}|$)",
     re.I,
 )
 # A bare number opens a heading when it is dotted, or set off from the words that follow.
-_BARE = re.compile(rf"\s*(\d+(?:\.\d+[A-Za-z]?)+{LABELS}|\d+[A-Za-z]?{LABELS}(?=[.):]|\s{DASH}\s))")
+_BARE = compile_late(
+    rf"\s*(\d+(?:\.\d+[A-Za-z]?)+{LABELS}|\d+[A-Za-z]?{LABELS}(?=[.):]|\s{DASH}\s))"
+)
 
 # 3 Mounting, (3) Duties, IV Results, IV. Results: numbers, if others count on.
-COUNTED = re.compile(
+COUNTED = compile_late(
     rf"\s*(?P<open>\()?(?P<number>\d{{1,3}}|[IVXLC]{{1,7}})(?(open)\))(?P<stop>[.):]|\s{DASH})?\s+"
     r"(?P<rest>\S.*)"
 )

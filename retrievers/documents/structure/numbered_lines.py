@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.documents.structure.blocks import Section
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
@@ -40,24 +41,24 @@ _NUMBERED = (
     rf"|{_NAME}(?:[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)"
 )
 # What follows on the number: nothing, or a title after a stop, a dash, or a space.
-_SIGNED = re.compile(
+_SIGNED = compile_late(
     rf"[ \t]*(?P<number>{_NUMBERED})(?![\w(]|[.:/]\d|,)(?P<stop>[.:]?[ \t]*(?:{DASH}[ \t]*)?)"
     r"(?P<rest>[^\r\n]*)",
     re.I,
 )
-_BARE = re.compile(
+_BARE = compile_late(
     rf"[ \t]*(?P<number>\d{{1,3}}(?:\.\d{{1,3}})*[A-Z]?{LABELS})(?P<stop>\.?[ \t]+)"
     r"(?P<rest>\S[^\r\n]*)"
 )
-_CAPITALS = re.compile(r"[A-Z][A-Z \t,/&’'-]{2,}(?P<stop>[.:])?(?=\s|\Z)")
-_ITEM = re.compile(
+_CAPITALS = compile_late(r"[A-Z][A-Z \t,/&’'-]{2,}(?P<stop>[.:])?(?=\s|\Z)")
+_ITEM = compile_late(
     r"^[ \t]*(?P<number>\d{1,3}(?:\.\d{1,3})*)(?:\.|[ \t])[ \t]*(?=[A-Z“\"][^\r\n]{30})", re.M
 )
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_LINE = compile_late(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 # At the end of a line, of which no more than that is read at each place.
-_LEADERS = re.compile(r"(?:(?:\.[ \t]?){3}\d*|(?:[ \t]{2}|\t)\d+)\Z")
-_SENTENCE = re.compile(rf"(.{{1,{LONGEST}}}?\.)(?:\s|\Z)")
-_ENDED = re.compile(r"[.;:!?)\]”\"’'*_]\s*\Z")
+_LEADERS = compile_late(r"(?:(?:\.[ \t]?){3}\d*|(?:[ \t]{2}|\t)\d+)\Z")
+_SENTENCE = compile_late(rf"(.{{1,{LONGEST}}}?\.)(?:\s|\Z)")
+_ENDED = compile_late(r"[.;:!?)\]”\"’'*_]\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
     LABELS,
@@ -14,13 +15,13 @@ from assay.retrievers.documents.structure.identifiers import (
 )
 
 # An end, closing marks, then space and a beginning; CJK ends need no space.
-_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[\"'“‘«(\[*_`§#]*[^\W_a-z])|[。！？]+")
-_ABBREVIATION = re.compile(
+_END = compile_late(r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[\"'“‘«(\[*_`§#]*[^\W_a-z])|[。！？]+")
+_ABBREVIATION = compile_late(
     r"(?:\b(?:[A-Za-z]|[Ee]\.g|[Ii]\.e|[Nn]os?|[Ss]ecs?|[Aa]rts?|[Cc]hs?|[Pp]ts?|[Ff]igs?|[Vv]ol"
     r"|[Cc]f|[Vv]s?|al|seq|approx|ca|Stat|Reg|Dr|Mrs?|Ms|St|Inc|Ltd|Co|Corp|Jr|Sr)|\.[A-Za-z])\Z"
 )
 # The number of a list's item, section or division, with nothing before it: `2.`, `Section 13.`
-_NUMBERED = re.compile(
+_NUMBERED = compile_late(
     rf"(?:\A|[:;\n])(?:[^\w:;\n]|_)*"
     rf"(?:(?:(?:§|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
     rf"|{write_pattern(NAMES, ABBREVIATED)}\s+)(?:{NUMBER}|[IVXLC]+){LABELS}"

@@ -392,4 +392,4 @@ def _read_wait(error: Exception) -> float:
             headers = attrgetter(path)(error) or {}
             lowered = {str(name).lower(): value for name, value in dict(headers).items()}
             return read_retry_after(lowered) or 0.0
-    return 0.0
+    return float(getattr(error, "retry_after_s", 0.0))

@@ -57,7 +57,8 @@ class QdrantStore(Store):
         "RESOURCE_EXHAUSTED": Fault("answered", status=429),
         **dict.fromkeys(DENIED_RPC, Fault("answered", status=401)),
         "RpcError": Fault("answered"),
-        "ResourceExhaustedResponse": Fault("answered", status=429),
+        # Also where the client cannot read for how long the server asks to wait.
+        "QdrantException": Fault("answered", status=429),
         "UnexpectedResponse": Fault("answered"),
         "TimeoutException": Fault("late"),
         "TransportError": Fault("lost"),

@@ -12,7 +12,7 @@ from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import Fault, Row, Store
+from assay.retrievers.engines.servers.store import TAKEN, Fault, Row, Store
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.addresses import read_port, shorten
@@ -29,6 +29,7 @@ FIRST_ID = UUID("00000000-0000-8000-8000-000000000000").int
 LEAST_DEPTH = 100
 DEEPEST = 10_000  # QUERY_MAXIMUM_RESULTS, unless it was changed
 RANK_CONSTANT = 60
+EXISTS = "already exists"
 
 
 class RpcError(Exception):
@@ -279,7 +280,9 @@ class WeaviateStore(Store):
 
     @classmethod
     def read_status(cls, error: Any) -> int:
-        """Return the status of HTTP."""
+        """Return the status of HTTP; of a collection that exists it says so in words."""
+        if EXISTS in str(error):
+            return TAKEN
         return int(getattr(getattr(error, "response", error), "status_code", 0))
 
     def _search(

@@ -224,6 +224,21 @@ def test_three_are_ranked_unless_one_is_the_base():
     assert more.found.names == beside.found.names
 
 
+def test_rankings_have_no_names_and_are_numbered():
+    first = {"q001": [("api/reference.md", 1.0)], "q002": []}
+    second = {"q001": [], "q002": [("api/reference.md", 1.0)]}
+    card = {
+        "documents": {"api/reference.md": "The reference."},
+        "queries": {"q001": "reference", "q002": "the reference"},
+        "judgments": {"q001": {"api/reference.md": 1}, "q002": {"api/reference.md": 1}},
+    }
+    run(first, collection=card, measures=["nDCG@10"], track=False)
+    found = compare([first, second], collection=card, measures=["nDCG@10"])
+    assert found.found.labels == ("rankings-1", "rankings-2")
+    named = compare([first, second], collection=card, names=["keyword", "dense"])
+    assert named.found.labels == ("keyword", "dense")
+
+
 @pytest.mark.parametrize("differences", [True, False])
 def test_bars_escape_names_and_are_drawn(differences):
     hostile = "<script>$alert$</script>"

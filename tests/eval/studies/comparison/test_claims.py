@@ -112,7 +112,7 @@ def test_few_documents_are_weak_and_very_few_tell_nothing_of_others(tmp_path):
     assert weak.claims.strength == "weak"
     assert weak.verdict[0].startswith(f"other is better than base {DOCUMENTS}: ")
     assert weak.verdict[0].endswith(
-        "That is weak: the questions are on 10 documents; from 20 on they decide."
+        "That is weak: the questions are on 10 documents; a firm answer takes 20."
     )
     few = make(tmp_path, 10, 100, gains)
     assert (few.claims.strength, few.claims.leading) == ("cannot tell", "questions")

@@ -198,6 +198,8 @@ def test_runs_of_one_config_are_told_apart(runs):
     assert labels[0].startswith("initials (")
     assert "depth 100" in labels[0]
     assert "depth 7" in labels[2]
+    measured = vary(runs[0], config={**config, "measures": ["R@5"]}, id="other")
+    assert label_runs([runs[0], measured])[1] == "initials (other)"
     later = vary(runs[0], created="2031-01-01T00:00:00+00:00")
     first = f"initials ({runs[0].manifest.created})"
     assert label_runs([runs[0], later]) == (first, "initials (2031-01-01T00:00:00+00:00)")
