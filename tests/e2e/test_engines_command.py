@@ -50,7 +50,7 @@ def test_list(assay, apart, url):
     assert engines["qdrant-edge"]["state"] == "ready"
     assert (engines["qdrant-edge"]["hybrid"], engines["qdrant-edge"]["exact"]) == ("native", True)
     assert engines["opensearch"]["version"]
-    assert engines["weaviate"]["met"] == "1.39.0"
+    assert engines["weaviate"]["met"] == "1.39.0, 1.40.0-dev"
     assert engines["weaviate"]["variable"] == "WEAVIATE_URL"
     assert not engines["weaviate"]["configured"]
     providers = {provider["provider"]: provider for provider in listed["providers"]}
