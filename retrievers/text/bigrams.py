@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from assay.retrievers.base.patterns import compile_late
 from assay.retrievers.base.scripts import HAN, HANGUL, KANA, Unspaced
 from assay.retrievers.settings import Settings
 from assay.retrievers.text.base import Analyzer
@@ -19,9 +20,9 @@ from assay.retrievers.text.tokens import fold, normalise
 
 # A Thai consonant with the vowels and signs around it; none of those occurs alone.
 CLUSTER = "[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*"
-RUN = re.compile(f"[{HAN}{KANA}]+|[{HANGUL}]+|(?:{CLUSTER})+")
-UNITS = re.compile(f"{CLUSTER}|.", re.DOTALL)
-IDEOGRAPH = re.compile(f"[{HAN}]")
+RUN = compile_late(f"[{HAN}{KANA}]+|[{HANGUL}]+|(?:{CLUSTER})+")
+UNITS = compile_late(f"{CLUSTER}|.", re.DOTALL)
+IDEOGRAPH = compile_late(f"[{HAN}]")
 
 
 class UnspacedAnalyzerSettings(Settings):
