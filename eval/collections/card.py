@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.fields import DeclaredType, find_type
+from assay.retrievers.settings.filters import read_filter
 from assay.retrievers.settings.trust import NeedsNoTrust, check_places
 
 FILE = "dataset.yaml"
@@ -109,6 +111,11 @@ class Card(Settings):
         "they stand for others like them; decides what a verdict is on, by default the share of "
         "documents that questions are about",
     )
+    unwanted: Annotated[list[str], Field(min_length=1)] | dict[str, Any] | None = Field(
+        None,
+        description="documents that must not be returned, such as deprecated pages: their ids, "
+        "with * for any characters, or a filter of their metadata",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
@@ -125,6 +132,15 @@ class Card(Settings):
             raise ValueError(f"readers: {self.readers} is no field of text{allowed}")
         if self.principals and not self.readers:
             raise ValueError("principals: need `readers`, the field that names who may read")
+        return self
+
+    @model_validator(mode="after")
+    def _has_filter(self) -> "Card":
+        if isinstance(self.unwanted, dict):
+            try:
+                read_filter(self.unwanted, "unwanted", self.fields)
+            except AssayError as error:
+                raise ValueError(str(error)) from None
         return self
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.eval.collections.card import MODEL, Card
 from assay.eval.collections.formats import memo
+from assay.eval.collections.unwanted import find_unwanted
 from assay.eval.collections.word_readers import WordReaders
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
@@ -39,9 +40,27 @@ class Query:
     group: str = ""
 
 
+class Judgment:
+    """A judgment of a text that ends at `end`, by the judge named."""
+
+    __slots__ = ()
+    end: int
+    judged_by: str
+
+    @property
+    def absent(self) -> bool:
+        """True if the collection lacks the document, so that nothing can find it."""
+        return self.end == 0
+
+    @property
+    def by_model(self) -> bool:
+        """True if a language model gave the grade."""
+        return self.judged_by.startswith(MODEL)
+
+
 # Not frozen, which takes four times as long to make; there are millions.
 @dataclass(slots=True, unsafe_hash=True)
-class GoldItem:
+class GoldItem(Judgment):
     """A judged piece of text: characters `start` to `end` of a document.
 
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
@@ -59,19 +78,9 @@ class GoldItem:
     passage_id: str = ""
     judged_by: str = field(default="", compare=False)
 
-    @property
-    def absent(self) -> bool:
-        """True if the collection lacks the document, so that nothing can find it."""
-        return self.end == 0
-
-    @property
-    def by_model(self) -> bool:
-        """True if a language model gave the grade."""
-        return self.judged_by.startswith(MODEL)
-
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(Judgment):
     """A judgment somebody made, of `text`, which has no white space at its ends.
 
     `passage_id` is that of the prescribed passage, where the collection judges such. `judged_by`
@@ -89,16 +98,6 @@ class Label:
     comment: str
     judged_by: str = ""
     judged_on: str = ""
-
-    @property
-    def absent(self) -> bool:
-        """True if the collection lacks the document, so that nothing can find it."""
-        return self.end == 0
-
-    @property
-    def by_model(self) -> bool:
-        """True if a language model gave the grade."""
-        return self.judged_by.startswith(MODEL)
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,14 @@ class Collection:
         if isinstance(self.documents, PassageSequence):
             return ById(self.documents, int).keys()
         return frozenset(passage.id for item in self.documents for passage in item.passages)
+
+    @cached_property
+    def unwanted(self) -> Set[str]:
+        """The ids of the documents that must not be returned; none where the card names none.
+
+        Raises AssayError for an id that no document has, or a filter that no document meets.
+        """
+        return find_unwanted(self.card, self.documents)
 
     @cached_property
     def by_id(self) -> Mapping[str, Document]:
@@ -198,13 +205,16 @@ class Collection:
         by_model = self.card.by_model
         for items in self.gold.values():
             for gold in items:
-                judge = f', "{MODEL if gold.by_model else PERSON}"'
+                model = gold.by_model
+                judge = f', "{MODEL if model else PERSON}"' if model != by_model else ""
                 yield (  # as _encode has it, which takes four times as long
                     f'["gold", {_quote(gold.query_id)}, {_quote(gold.id)}, {_quote(gold.doc_id)}, '
                     f"{gold.start}, {gold.end}, {gold.grade}, {_quote(gold.passage_id)}"
-                    f"{judge if gold.by_model != by_model else ''}]"
+                    f"{judge}]"
                 )
         declared = filter(None, [self.card.documents_are])
         yield _encode(["options", self.drop_self_matches, *declared])
+        if self.card.unwanted:
+            yield _encode(["unwanted", self.card.unwanted])
         if self.card.readers:
             yield _encode(["permissions", self.card.readers, self.card.principals])

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.report.formats import percent
 from assay.retrievers.base.folding import fold
 from assay.retrievers.base.scripts import HAN, KANA, THAI
 
@@ -83,7 +84,7 @@ def describe_overlap(overlaps: Mapping[str, float]) -> str:
     if not overlaps:
         return ""
     return (
-        f"On average a question shares {fmean(overlaps.values()):.0%} of its words with its "
+        f"On average a question shares {percent(fmean(overlaps.values()))} of its words with its "
         "answer: the higher, the more keyword search is favoured."
     )
 

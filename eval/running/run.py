@@ -101,7 +101,7 @@ def _export(summary: Summary, memo: Memo, measures: Sequence[str], rerun: bool) 
 
 
 def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
-    return measures or run.measures
+    return run.name_measures(measures) if measures else run.measures
 
 
 def track(summary: Summary, progress: Progress) -> str | None:

@@ -62,7 +62,8 @@ class CollectionFacts(BaseModel):
     `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
     that the card says the questions favour. `place` is its folder within its git repository, which
     distinguishes collections of one name; "" if that is not known. `copies` has the original of
-    each document that the card says is a copy, `documents_are` whether these are all or a sample.
+    each document that the card says is a copy, `documents_are` whether these are all or a sample,
+    `unwanted` the number of documents that must not be returned.
     """
 
     name: str
@@ -79,6 +80,7 @@ class CollectionFacts(BaseModel):
     place: str = ""
     copies: dict[str, str] = {}
     documents_are: str = ""
+    unwanted: int = 0
 
     @classmethod
     def of(cls, collection: Collection) -> "CollectionFacts":
@@ -98,6 +100,7 @@ class CollectionFacts(BaseModel):
             place=find_place(collection.card),
             copies=dict(collection.card.known_copies),
             documents_are=collection.card.documents_are,
+            unwanted=len(collection.unwanted),
         )
 
 

@@ -89,11 +89,24 @@ class RunFolder(AbstractContextManager["RunFolder"]):
         items = {item: as_row(gold_rank) for item, gold_rank in gold_ranks.items()}
         self._append("placements.jsonl", [encode_row({"query": query_id, "items": items})])
 
-    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
-        """Store one ranking: first the passages it needs, then its own line."""
+    def add_ranking(
+        self,
+        query_id: str,
+        ranking: Ranking,
+        prescribed: Set[str],
+        unwanted: Set[str] = frozenset(),
+    ) -> None:
+        """Store one ranking: first the passages it needs, then its own line.
+
+        `prescribed` are ids of passages, `unwanted` of documents.
+        """
         chunks = (*(hit.chunk for hit in ranking.hits), *ranking.others)
         fresh = {chunk.id: chunk for chunk in chunks if chunk.id not in self._passages}
-        rows = ({"chunk": as_row(fresh[id_]), "prescribed": id_ in prescribed} for id_ in fresh)
+        rows = (
+            {"chunk": as_row(chunk), "prescribed": id_ in prescribed}
+            | ({"unwanted": True} if chunk.doc_id in unwanted else {})
+            for id_, chunk in fresh.items()
+        )
         self._append("passages.jsonl", map(encode_row, rows))
         self._passages.update(fresh)
         line = encode_row(encode_ranking(query_id, ranking))

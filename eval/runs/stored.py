@@ -48,7 +48,8 @@ class StoredRun:
     """A finished run, as read from its folder.
 
     Mappings are by query id, but for `gold_texts`, by the id of a relevant gold item; `gold_ranks`
-    are by query id and then by the id of a gold item.
+    are by query id and then by the id of a gold item. `prescribed` are ids of chunks, `unwanted`
+    of documents that were returned and must not be.
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class StoredRun:
     gold_ranks: Mapping[str, Mapping[str, GoldRank]]
     prescribed: Set[str]
     latency: tuple[LatencySample, ...]
+    unwanted: Set[str] = frozenset()
 
     @cached_property
     def joined(self) -> JoinedRankings:
@@ -90,19 +92,28 @@ class StoredRun:
     @property
     def measures(self) -> Sequence[str]:
         """The measures that its config names; else those by default, as deep as hits were kept."""
-        named = self.manifest.config.get("measures")
-        return named or measures.list_within(measures.DEFAULT, self.manifest.depth)
+        return self.name_measures(self.manifest.config.get("measures") or ())
+
+    def name_measures(self, named: Sequence[str]) -> Sequence[str]:
+        """Return the measures `named`; if none, or the default, those by default."""
+        depth = self.manifest.depth
+        default = measures.list_within(measures.DEFAULT, depth)
+        if named and list(named) != default:
+            return named
+        return measures.add_unwanted(default, self.manifest.collection.unwanted, depth)
 
     def score(self, names: Sequence[str]) -> Scores:
         """Return {measure: {query id: score}} of measures of rankings, by the names shown.
 
-        Raises AssayError for one that looks at more hits than were kept.
+        Raises AssayError for one that looks at more hits than were kept, or at what they lack.
         """
-        self.check_reach(names)
+        self.check_measures(names)
         return measures.score(names, self.joined, self.gold)
 
-    def check_reach(self, names: Sequence[str]) -> None:
-        """Raise AssayError for a measure that looks at more hits than were kept of some query."""
+    def check_measures(self, names: Sequence[str]) -> None:
+        """Raise AssayError for a measure that cannot be computed from what was kept."""
+        collection = self.manifest.collection
+        measures.check_unwanted(names, collection.unwanted, collection.name)
         depth = self.manifest.depth
         if measures.find_reach(names) <= depth:
             return
@@ -112,7 +123,7 @@ class StoredRun:
     def join(self, lists: NumberLists) -> JoinedRankings:
         """Return lists of chunks, one a query in their order, with the judgments joined."""
         known, gold = self.lists.chunks, {query: self.gold[query] for query in self.queries}
-        return JoinedRankings(lists, known, self.prescribed, gold, self.by_document)
+        return JoinedRankings(lists, known, self.prescribed, gold, self.by_document, self.unwanted)
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:
@@ -196,6 +207,7 @@ def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
         gold_ranks=read_gold_ranks(folder / "placements.jsonl"),
         prescribed=frozenset(item.chunk.id for item in passages if item.prescribed),
         latency=tuple(LatencySample(**row) for row in read_rows(folder / "latency.jsonl")),
+        unwanted=frozenset(item.chunk.doc_id for item in passages if item.unwanted),
     )
 
 

@@ -215,4 +215,4 @@ def _is_empty(line: Line) -> bool:
 @lru_cache(maxsize=2**15)
 def _parse_passage(line: Line) -> RetrievedChunk:
     row = line.parse()
-    return RetrievedChunk(read_chunk(row["chunk"]), row["prescribed"])
+    return RetrievedChunk(read_chunk(row["chunk"]), row["prescribed"], row.get("unwanted", False))

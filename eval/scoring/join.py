@@ -34,17 +34,22 @@ RULE = (
 # These and joined hits are not frozen, which takes four times as long to make.
 @dataclass(slots=True, unsafe_hash=True)
 class RetrievedChunk:
-    """A chunk at one rank; `prescribed` when it is a passage the collection prescribes."""
+    """A chunk at one rank.
+
+    It is `prescribed` if it is a passage that the collection prescribes, and `unwanted` if it is of
+    a document that must not be returned.
+    """
 
     chunk: Chunk
     prescribed: bool = False
+    unwanted: bool = False
     _unjudged: "JoinedHit | None" = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def unjudged(self) -> "JoinedHit":
         """The hit where the chunk covers nothing that was judged; the same object each time."""
         if self._unjudged is None:
-            self._unjudged = JoinedHit(self.chunk, (), False)
+            self._unjudged = JoinedHit(self.chunk, (), False, unwanted=self.unwanted)
         return self._unjudged
 
 
@@ -54,13 +59,15 @@ class JoinedHit:
 
     `found` are the relevant gold items that count here, best grade first; `judged` says whether
     the chunk covers any gold item at all, of grade 0 or counted before among them. `alias` stands
-    for a chunk whose own id is that of a relevant item, which it must not be taken for.
+    for a chunk whose own id is that of a relevant item, which it must not be taken for. `unwanted`
+    is that of the chunk.
     """
 
     chunk: Chunk
     found: tuple[GoldItem, ...]
     judged: bool
     alias: str = ""
+    unwanted: bool = False
 
     @property
     def name(self) -> str:
@@ -106,13 +113,22 @@ def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[Jo
             # Nearly all lie elsewhere in the document, and need not be asked about.
             if item.start <= chunk.end and chunk.start <= item.end and covers(retrieved, item)
         ]
-        hit = count_hit(chunk, covered, counted, alias) if covered or alias else retrieved.unjudged
+        hit = (
+            count_hit(chunk, covered, counted, alias, unwanted=retrieved.unwanted)
+            if covered or alias
+            else retrieved.unjudged
+        )
         joined.append(hit)
     return joined
 
 
 def count_hit(
-    chunk: Chunk, covered: Sequence[GoldItem], counted: set[str], alias: str = ""
+    chunk: Chunk,
+    covered: Sequence[GoldItem],
+    counted: set[str],
+    alias: str = "",
+    *,
+    unwanted: bool = False,
 ) -> JoinedHit:
     """Return the joined hit of a chunk that covers the items `covered`.
 
@@ -121,7 +137,7 @@ def count_hit(
     found = [item for item in covered if item.grade > 0 and item.id not in counted]
     found.sort(key=lambda item: -item.grade)
     counted.update(item.id for item in found)
-    return JoinedHit(chunk, tuple(found), bool(covered), alias)
+    return JoinedHit(chunk, tuple(found), bool(covered), alias, unwanted)
 
 
 class RankedItem(NamedTuple):

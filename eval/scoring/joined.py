@@ -48,7 +48,8 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
     """The results of `assay.eval.scoring.join.join` for every query, computed on access.
 
     `lists` holds the numbers of the chunks of each query of `gold`, and `chunks` are by number;
-    those whose ids are `prescribed` are passages of the collection. `places` are the hits that are
+    those whose ids are `prescribed` are passages of the collection, and those of the documents
+    `unwanted` must not be returned. `places` are the hits that are
     not simply unjudged, query by query, `numbers` and `ends` those of `lists`.
     """
 
@@ -59,12 +60,14 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
         prescribed: Set[str],
         gold: Mapping[str, Sequence[GoldItem]],
         by_document: Mapping[str, Set[int]],
+        unwanted: Set[str] = frozenset(),
     ) -> None:
         self.numbers: NDArray[np.int32] = np.frombuffer(lists.numbers, np.int32)
         self.ends: NDArray[np.int64] = np.frombuffer(lists.ends, np.int64)
         self._rows = {query: row for row, query in enumerate(gold)}
         self._lists = lists
         self._chunks = chunks
+        self._unwanted = unwanted
         self._unjudged: dict[int, JoinedHit] = {}
         self.places: list[Place] = []
         self._begins = array("q", [0])  # of the places of each row
@@ -106,7 +109,13 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
         for hit, row in zip(wanted, of_hits, strict=True):
             chunk = self._chunks[numbers[hit]]
             alias = f"{chunk.id}{NOT_THE_ITEM}" if hit in known else ""
-            joined = count_hit(chunk, covered.get(hit, ()), counted[row], alias)
+            joined = count_hit(
+                chunk,
+                covered.get(hit, ()),
+                counted[row],
+                alias,
+                unwanted=chunk.doc_id in self._unwanted,
+            )
             self.places.append(Place(first + row, hit - begins[row], joined))
         sizes = np.bincount(of_hits, minlength=len(gold)) if wanted else np.zeros(len(gold), int)
         self._begins.extend((self._begins[-1] + np.cumsum(sizes)).tolist())
@@ -174,7 +183,9 @@ class JoinedRankings(Mapping[str, list[JoinedHit]]):
 
     def _find_unjudged(self, number: int) -> JoinedHit:
         if (hit := self._unjudged.get(number)) is None:
-            hit = self._unjudged[number] = JoinedHit(self._chunks[number], (), False)
+            chunk = self._chunks[number]
+            hit = JoinedHit(chunk, (), False, unwanted=chunk.doc_id in self._unwanted)
+            self._unjudged[number] = hit
         return hit
 
 

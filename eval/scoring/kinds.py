@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring import calculation
+from assay.eval.scoring.characters import count_characters
 from assay.eval.scoring.grid import Floats, Grid, add_up, divide
 from assay.eval.scoring.join import JoinedHit
 from assay.eval.scoring.measure import ANY, COUNT, SHARE, Measure
@@ -153,6 +154,50 @@ class Tokens(OwnMeasure):
         return np.asarray(grid.sum_tokens(self.cutoff), float)
 
 
+class Unwanted(OwnMeasure):
+    meaning = "hits among {first} whose documents must not be returned"
+    direction = "lower"
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        return sum(hit.unwanted for hit in ranking) / len(ranking) if ranking else 0.0
+
+
+class CharRecall(OwnMeasure):
+    meaning = "characters of the gold items that {first} hold"
+    citation = 'Smith and Troynikov, "Evaluating chunking strategies for retrieval", 2024'
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        counted = count_characters(ranking, gold)
+        return counted.shared / counted.relevant if counted.relevant else 0.0
+
+
+class CharPrecision(OwnMeasure):
+    meaning = "characters of {first} that belong to gold items"
+    citation = CharRecall.citation
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        counted = count_characters(ranking, gold)
+        return counted.shared / counted.returned if counted.returned else 0.0
+
+
+class CharIoU(OwnMeasure):
+    meaning = "characters that {first} and the gold items share, of all that either holds"
+    citation = CharRecall.citation
+    within = SHARE
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        counted = count_characters(ranking, gold)
+        either = counted.returned + counted.relevant - counted.shared
+        return counted.shared / either if either else 0.0
+
+
 class NumRet(TrecMeasure):
     meaning = "hits"
     within = COUNT
@@ -163,6 +208,9 @@ class NumRel(TrecMeasure):
     meaning = "relevant passages there are"
     direction = "neither"
     within = COUNT
+
+    def score_columns(self, grid: Grid) -> Floats:
+        return np.asarray(grid.relevant, float)
 
 
 class NumQ(TrecMeasure):
@@ -193,8 +241,9 @@ PLAIN = {
     "SetAP": "SetP times SetR",
 }
 LISTED: tuple[type[Measure], ...] = (
-    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, NumRet, NumRel,
-    NumQ, Empty, *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
+    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, Unwanted,
+    CharRecall, CharPrecision, CharIoU, NumRet, NumRel, NumQ, Empty,
+    *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in LISTED}
 # The names under which ir-measures' are shown, where people say another.

@@ -2,12 +2,13 @@
 
 A measure has one name, which is shown and stored: the one people say (`Hit@3`, `MRR@10`,
 `Recall@20`) where they do not say ir-measures' (`nDCG@10`, `P@5`, `Judged@10`). Wherever one is
-asked for, ir-measures' (`Success@3`, `RR@10`, `R@20`) is taken too. Four more are ours: because
+asked for, ir-measures' (`Success@3`, `RR@10`, `R@20`) is taken too. Five more are ours: because
 chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and `Recall@<n>tok`, recall
 within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a hit counting once
-however many gold items it covers; and `Empty`, 1 where nothing is returned, which is right for a
-query that nothing answers. Those of assay.eval.scoring.generated are of a run's answers, if it has
-any. An installed package may add its own (see assay.eval.scoring.own).
+however many gold items it covers; `Unwanted@k`, the share of the first k that must not be returned;
+and `Empty`, 1 where nothing is returned, which is right for a query that nothing answers. Those of
+assay.eval.scoring.generated are of a run's answers, if it has any. An installed package may add its
+own (see assay.eval.scoring.own).
 """
 
 import re
@@ -18,7 +19,7 @@ from functools import lru_cache
 from assay.eval.scoring import calculation, generated, own
 from assay.eval.scoring.calculation import Gold, Joined, Scores
 from assay.eval.scoring.grid import Grid, lay_out
-from assay.eval.scoring.kinds import KINDS, SHOWN, choose, show_name
+from assay.eval.scoring.kinds import KINDS, SHOWN, Unwanted, choose, show_name
 from assay.eval.scoring.measure import Measure
 from assay.eval.scoring.standard import MOST, TrecMeasure, parse
 from assay.retrievers.base import AssayError
@@ -41,6 +42,7 @@ DEFAULT = (
     "Recall@2000tok",
     "Tokens@10",
 )
+UNWANTED = "Unwanted@10"  # added where a collection names documents that must not be returned
 HEADLINE = "nDCG@10"  # what a run is called good or bad by, where it is among its measures
 
 FORM = re.compile(r"(\w+)(?:@([0-9]{1,9})(tok)?)?")
@@ -155,6 +157,21 @@ def check_reach(names: Sequence[str], depth: int, what: str) -> None:
         )
 
 
+def add_unwanted(names: Sequence[str], unwanted: int, depth: int) -> list[str]:
+    """Return measures by default and, if a collection has `unwanted` documents, their share."""
+    return [*names, *(list_within([UNWANTED], depth) if unwanted else ())]
+
+
+def check_unwanted(names: Iterable[str], unwanted: int, collection: str) -> None:
+    """Raise AssayError for a measure of unwanted documents where a collection names none."""
+    for name in () if unwanted else names:
+        if isinstance(find(name), Unwanted):
+            raise AssayError(
+                f"measures: {name}: the card of {collection} names no documents that must not be "
+                "returned; allowed: `unwanted`, a list of ids or a filter, in its dataset.yaml"
+            )
+
+
 def choose_headline(names: Iterable[str]) -> str:
     """Return the headline measure of `names`: the one that decides if a run is good or bad."""
     listed = list(names)
@@ -164,8 +181,8 @@ def choose_headline(names: Iterable[str]) -> str:
 def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """Return {measure: {query id: score}} for every query of `gold`, by the names shown.
 
-    A query whose ranking is empty scores 0 in every measure but `Empty` and those that packages
-    add. Raises AssayError where a measure has no name, or cannot score these judgments.
+    A query whose ranking is empty scores 0 in every measure but `Empty`, `NumRel` and those that
+    packages add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
     found = {item.name: item for item in map(find, names)}
     columnar = [item for item in found.values() if item.columnar]
@@ -206,5 +223,5 @@ def _refuse(name: str, parts: Iterable[str]) -> AssayError:
         f"measures: {name!r} is not a measure that can be computed here"
         f"{near}; allowed: what ir-measures names and "
         "supports, such as nDCG@10, Hit@3 or Success@3, MRR@10, Recall@20, P@5, AP, Judged@10; and "
-        f"Recall@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
+        f"Recall@2000tok, Tokens@10, hit_nDCG@10, Unwanted@10, Empty{added}"
     )

@@ -11,10 +11,11 @@ def join_all(
     rankings: Mapping[str, Sequence[Chunk]],
     gold: Mapping[str, Sequence[GoldItem]],
     prescribed: Set[str] = frozenset(),
+    unwanted: Set[str] = frozenset(),
 ) -> JoinedRankings:
     chunks = list({chunk.id: chunk for listed in rankings.values() for chunk in listed}.values())
     numbers = {chunk.id: number for number, chunk in enumerate(chunks)}
     lists = NumberLists()
     for query in gold:
         lists.add(numbers[chunk.id] for chunk in rankings[query])
-    return JoinedRankings(lists, chunks, prescribed, gold, group_judged(chunks, gold))
+    return JoinedRankings(lists, chunks, prescribed, gold, group_judged(chunks, gold), unwanted)

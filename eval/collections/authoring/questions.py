@@ -1,6 +1,12 @@
-"""Questions as people write them down: a table or JSON Lines, with the passage that answers."""
+"""Questions as people write them down: a table or JSON Lines, with the passage that answers.
+
+A row may have several passages in the column `references`, as a JSON list of `{"content",
+"start_index"}`: the form of Chroma's chunking evaluation (Smith and Troynikov, "Evaluating chunking
+strategies for retrieval", 2024).
+"""
 
 import csv
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +31,13 @@ from assay.retrievers.base.bounds import (
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "query", "text"),
     "quote": ("quote", "passage", "answer"),
-    "document": ("document", "path", "file"),
+    "start": ("start", "start_index"),
+    "document": ("document", "path", "file", "corpus_id"),
     "type": ("type",),
     "grade": GRADES,
     "id": ("id", "_id", "query_id"),
 }
+REFERENCES = "references"  # the column of several passages
 WHY = "why"  # the column by which a list of unlocated questions is known
 
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
@@ -38,11 +46,15 @@ SHOWN = 200  # characters of the columns there are
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One row: a question and the place of its answer, all as written, "" for nothing."""
+    """One row: a question and the place of its answer, all as written, "" for nothing.
+
+    `start` is the character of the document at which the quote begins, for one that occurs often.
+    """
 
     line: int
     question: str
     quote: str = ""
+    start: str = ""
     document: str = ""
     type: str = ""
     grade: str = ""
@@ -62,7 +74,7 @@ def read_questions(path: Path) -> list[Question]:
     read = {".jsonl": _read_json, ".xlsx": _read_sheet}.get(path.suffix.lower(), _read_table)
     rows = []
     questions = []
-    for line, cells in read(path):
+    for line, cells in _split_references(path, read(path)):
         picked = {key: _pick(cells, names) for key, names in COLUMNS.items()}
         for key, text in picked.items():
             check_cell(f"{path}:{line}", key, text)
@@ -72,6 +84,31 @@ def read_questions(path: Path) -> list[Question]:
     if not questions:
         raise AssayError(f"{path}: has no questions; add rows, or leave --questions out")
     return questions
+
+
+def _split_references(
+    path: Path, rows: Iterator[tuple[int, dict[str, str]]]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield rows of one passage each. Raises AssayError for `references` in another form."""
+    for line, cells in rows:
+        listed = cells.pop(REFERENCES, "").strip()
+        if not listed:
+            yield line, cells
+            continue
+        try:
+            references = [
+                (item["content"], int(item["start_index"])) for item in json.loads(listed)
+            ]
+            starts = [start + len(text) - len(text.lstrip()) for text, start in references]
+        except (ValueError, TypeError, LookupError, AttributeError):
+            starts = []
+        if not starts:
+            raise AssayError(
+                f"{path}:{line}: references: not read: {cut(listed, SHOWN)}; it must be a JSON "
+                'list, each item with "content" and "start_index"'
+            )
+        for (text, _), start in zip(references, starts, strict=True):
+            yield line, {**cells, "quote": text, "start": str(start)}
 
 
 def _refuse_ungraded(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
@@ -87,7 +124,11 @@ def _refuse_ungraded(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
 
 def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for row in read_jsonl(path, Problems(strict=True)):
-        cells = {key.casefold(): str(value) for key, value in row.values.items() if row.has(key)}
+        cells = {
+            key.casefold(): json.dumps(value) if isinstance(value, list) else str(value)
+            for key, value in row.values.items()
+            if row.has(key)
+        }
         _require_question(f"{path}:{row.line}", cells)
         yield row.line, cells
 

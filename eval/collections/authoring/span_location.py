@@ -136,7 +136,7 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
         if not within:
             raise _NotPlacedError("neither a quote nor a document is given")
         return QuoteSpan(within[0], 0, len(documents[within[0]].text))
-    places = locator.find(question.quote, within)
+    places = _find_start(question, within, documents) or locator.find(question.quote, within)
     if not places:
         where = f"in {within[0]}" if within else "in any document"
         others = _show(locator.find(question.quote), locator) if within else ""
@@ -155,6 +155,23 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
         shown = _show(places, locator)
         raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}); {mend}")
     return places[0]
+
+
+def _find_start(
+    question: Question, within: Sequence[str], documents: Mapping[str, Document]
+) -> list[QuoteSpan]:
+    """Return the place that `start` names, in a list; none where the quote does not begin there."""
+    if not question.start:
+        return []
+    if not question.start.isdecimal():
+        told = cut(question.start)
+        raise _NotPlacedError(f"start must be a whole number from 0, not {told!r}")
+    if not within:
+        raise _NotPlacedError("start is given without a document")
+    start = int(question.start)
+    if not documents[within[0]].text.startswith(question.quote, start):
+        return []
+    return [QuoteSpan(within[0], start, start + len(question.quote))]
 
 
 def _show(places: Sequence[QuoteSpan], locator: Locator) -> str:

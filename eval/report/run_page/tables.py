@@ -18,11 +18,11 @@ from assay.eval.runs.summary.returned_tokens import WITHIN
 from assay.eval.runs.summary.summary import Summary, explain_open
 from assay.eval.runs.summary.unanswerable_queries import Abstention
 from assay.eval.runs.summary.unjudged import UnjudgedBounds
-from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.scoring.measures import UNWANTED, choose_headline, find
 from assay.eval.statistics.estimates import Estimate
 
 # The measures that a terminal shows first.
-FIRST = ("nDCG@10", "MRR@10", "Hit@1", WITHIN, "Judged@10")
+FIRST = ("nDCG@10", "MRR@10", "Hit@1", WITHIN, "Judged@10", UNWANTED)
 UNJUDGED = (
     "Judged: the share of the passages a measure looks at. Condensed: the score without the "
     "unjudged, which flatters where few were judged wrong. Bounds: the lowest and the highest "
@@ -83,7 +83,7 @@ def _tabulate_means(key: str, title: str, means: Mapping[str, Estimate]) -> Tabl
         ],
         rows,
         plot=Plot("mean", "share"),
-        most=len(FIRST),
+        most=len(FIRST) - (UNWANTED not in means),
     )
 
 

@@ -28,6 +28,7 @@ from assay.eval.runs.manifest import (
 from assay.eval.runs.rows import Flaws, as_row
 from assay.eval.runs.run_folder import RunFolder
 from assay.eval.runs.stored import StoredRun, find_time, load
+from assay.eval.scoring import measures
 from assay.eval.scoring.join import RULE
 from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -116,6 +117,9 @@ class Ready:
 def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> Ready:
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
+    measures.check_unwanted(
+        plan.config.get("measures") or (), len(collection.unwanted), collection.name
+    )
     indexed = index(retriever, collection)
     # Everything that rankings depend on, apart from the code.
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
@@ -157,7 +161,9 @@ def _make(
     with folder:
         for item in progress.track(answered, "searching", len(missing)):
             folder.add_gold_ranks(item.query.id, item.gold_ranks)
-            folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
+            folder.add_ranking(
+                item.query.id, item.ranking, collection.prescribed, collection.unwanted
+            )
     gold = [item for query in queries for item in collection.gold[query.id]]
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)

@@ -60,6 +60,7 @@ def search_unstored(
         gold_ranks={},
         prescribed=collection.prescribed,
         latency=(),
+        unwanted=collection.unwanted,
     )
 
 
@@ -84,7 +85,12 @@ def score_queries(
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [
-            RetrievedChunk(hit.chunk, hit.chunk.id in collection.prescribed) for hit in ranking.hits
+            RetrievedChunk(
+                hit.chunk,
+                hit.chunk.id in collection.prescribed,
+                hit.chunk.doc_id in collection.unwanted,
+            )
+            for hit in ranking.hits
         ]
         joined[query.id] = join(retrieved, collection.gold[query.id])
     gold = {query.id: collection.gold[query.id] for query in queries}

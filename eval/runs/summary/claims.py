@@ -194,13 +194,13 @@ class Claims:
         on = f"the questions are on {self.count_groups()}"
         if self.strength == "decides":
             return f"{told}: {on}{self._weigh()}."
-        return f"{told}, but weakly: {on}{self._weigh()}; from {DECIDING} on they decide."
+        return f"{told}, but weakly: {on}{self._weigh()}; a firm answer takes {DECIDING}."
 
     def _weigh(self) -> str:
         """Return words on the effective number of groups; "" if it equals their number."""
         if round(self.effective) >= self.count:
             return ""
-        return f", as many as {self.effective:.1f} with equally many on each"
+        return f", which count as {self.effective:.1f}, as some have more questions than others"
 
     def as_json(self) -> dict[str, Any]:
         """Return the claims as a JSON object: the scope of a verdict, in words and in numbers."""
@@ -231,8 +231,8 @@ class Claims:
     def describe_weakness(self) -> str:
         """Return a sentence on the weak basis of a finding on other documents."""
         return (
-            f"That is weak: the questions are on {self.count_groups()}{self._weigh()}; from "
-            f"{DECIDING} on they decide."
+            f"That is weak: the questions are on {self.count_groups()}{self._weigh()}; a firm "
+            f"answer takes {DECIDING}."
         )
 
     def count_groups(self) -> str:

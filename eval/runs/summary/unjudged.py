@@ -23,6 +23,7 @@ from assay.eval.runs.summary.means import average_shares, encode_mean, estimate_
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import Grid, divide, lay_out
+from assay.eval.scoring.kinds import Unwanted
 from assay.eval.statistics.estimates import Estimate
 
 
@@ -57,10 +58,14 @@ def examine(
     """Return the judged share, condensed score and bounds of each measure of `scores`.
 
     `scores` is {measure: {query id: score}}. Left out are measures that are neither better nor
-    worse, which unjudged hits leave unaffected, and measures of answers.
+    worse or of unwanted documents, which unjudged hits leave unaffected, and measures of answers.
     """
     known = {name: measures.find(name) for name in scores}
-    names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]
+    names = [
+        name
+        for name, item in known.items()
+        if item.is_ranked and not item.of_answers and not isinstance(item, Unwanted)
+    ]
     condensed = measures.score(names, run.joined.condensed, run.gold)
     grid = lay_out(run.joined, run.gold)
     claims = Claims.of(run)

@@ -15,7 +15,8 @@ from assay.eval.runs.summary.comparability import (
 )
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.scoring.measures import choose_headline, find, list_within
+from assay.eval.scoring.kinds import Unwanted
+from assay.eval.scoring.measures import add_unwanted, choose_headline, find, list_within
 from assay.eval.statistics.groups import find_design_effect
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import (
@@ -88,7 +89,8 @@ def compare(
         effect: The smallest difference that would matter.
         timing: The latencies of the pipelines that were timed in one job; without it latencies are
             not compared.
-        apart: The measures that are a family of their own, if `measures` are given.
+        apart: The measures that are a family of their own, if `measures` are given; measures of
+            unwanted documents always are.
         all_pairs: If True, compare all pairs of three or more runs.
         summarise: Returns the figures of a run in some measures.
 
@@ -99,11 +101,16 @@ def compare(
     depth = min(run.manifest.depth for run in runs)
     if not measures:
         apart = _list_of_answers(runs)
-        measures = (*list_within(DEFAULT, depth), *apart)
+        unwanted = min(run.manifest.collection.unwanted for run in runs)
+        measures = (*add_unwanted(list_within(DEFAULT, depth), unwanted, depth), *apart)
     unanswered = describe_unanswered(runs) if apart is not None and not apart else ""
     check_request(len(runs), measures, effect)
     wanted = [find(name) for name in measures]
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
+    # They change without the others: a pipeline may return other documents, and no more answers.
+    own = [item.name for item in wanted if isinstance(item, Unwanted)]
+    if own and len(own) < len(tested):
+        apart = [*(apart or ()), *own]
     described = [item.name for item in wanted if not item.is_ranked]
     # At most at the depth of the runs.
     kept = [f"{name.partition('@')[0]}@{min(10, depth)}" for name in BESIDE]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.collection import Query
-from assay.eval.report.formats import signed
+from assay.eval.report.formats import percent, signed
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import Clusters, bound_sums
 from assay.eval.studies.comparison.pair import Pair
@@ -122,8 +122,8 @@ def weigh(log: Log, queries: Mapping[str, Query]) -> Weights:
         if sum(missing.values()) > MOST_UNCOVERED:
             kind = max(missing, key=lambda name: missing[name])
             raise AssayError(
-                f"{log.name}: {sum(missing.values()):.0%} of its questions are of kinds that are "
-                f"hardly judged, most of them {kind} ({judged[kind]} judged); it takes "
+                f"{log.name}: {percent(sum(missing.values()))} of its questions are of kinds that "
+                f"are hardly judged, most of them {kind} ({judged[kind]} judged); it takes "
                 f"{FEWEST_JUDGED} of a kind: add such questions"
             )
         uncovered = max(uncovered, sum(missing.values()))
@@ -177,7 +177,7 @@ def tell(pair: Pair, found: Reweighted, weights: Weights, log: Log) -> str:
         f"{weights.effective:,.0f}."
     )
     if weights.uncovered:
-        told += f" {weights.uncovered:.0%} of the log is of kinds that are not judged."
+        told += f" {percent(weights.uncovered)} of the log is of kinds that are not judged."
     return told
 
 

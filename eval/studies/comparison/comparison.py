@@ -65,8 +65,8 @@ class Comparison:
         effect: The smallest difference that would matter.
         searched: The number of queries of each run; those that all share are compared.
         timing: The latencies of the runs that were timed in one job.
-        apart: The measures of answers that are tested as a family of their own; None if all
-            measures were requested by name.
+        apart: The measures, of answers or unwanted documents, that are tested as a family of their
+            own; None if there are none and all measures were requested by name.
         unanswered: The reason why there are none although some run has answers; else "".
         claims: The claims that the questions can support.
         all_pairs: True if all pairs are compared.
@@ -163,6 +163,13 @@ class Comparison:
     def tests_headline(self) -> int:
         """The number of tested differences of the headline measure, which is tested first."""
         return self._count(lambda name: name == self.pairs[0].headline.measure)
+
+    @property
+    def name_apart(self) -> str:
+        """The family of `apart` in words."""
+        own = [name for name in self.apart or () if not find(name).of_answers]
+        answers = ["measures of answers"] if len(own) < len(self.apart or ()) else []
+        return " and ".join([*own, *answers])
 
     @property
     def tests_apart(self) -> int:
@@ -314,8 +321,9 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
-        unjudged = describe_bounds(self.pairs[0].headline.measure, self.bounds)
-        found += filter(None, [unjudged, self.base.models, self.base.absent])
+        if any(one.could_turn for one in self.bounds):
+            found.append(describe_bounds(self.pairs[0].headline.measure, self.bounds))
+        found += filter(None, [self.base.models, self.base.absent])
         return tuple(found)
 
     def tell_opposite(self) -> str:

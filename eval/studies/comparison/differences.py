@@ -151,11 +151,12 @@ def foresee(n: int) -> float | None:
     return detectable(SCATTER, n) if n > 1 and can_reach(ALPHA, n) else None
 
 
-def foretell(n: int, independent: float | None = None) -> str:
+def foretell(n: int, independent: float | None = None, *, here: bool = False) -> str:
     """Return sentences on the differences `n` questions can show, and the number for half of that.
 
     Differences are assumed to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
-    `independent` is the effective number of independent questions; `n` if not given.
+    `independent` is the effective number of independent questions; `n` if not given. `here` says
+    that they are shown for these documents alone.
     """
     shown = foresee(n if independent is None else round(independent))
     if shown is None:
@@ -163,8 +164,8 @@ def foretell(n: int, independent: float | None = None) -> str:
         told = f"{count(n, 'question')} can show no difference between pipelines."
         return f"{told} Ask at least {least}."
     return (
-        f"{n} questions show differences of about {shown:.2f} in {FORETOLD} or "
-        f"more. Ask {4 * n:,} to see half of that."
+        f"{'On these documents ' if here else ''}{n} questions show differences of about "
+        f"{shown:.2f} in {FORETOLD} or more. Ask {4 * n:,} to see half of that."
     )
 
 

@@ -93,7 +93,7 @@ def explain(compared: Comparison) -> str:
     families = [
         (compared.tests_headline, f"{headline} of all {what}"),
         (compared.tests - compared.tests_headline, "the other measures"),
-        (compared.tests_apart, "measures of answers"),
+        (compared.tests_apart, compared.name_apart),
         (compared.tests_by_type, "types of query"),
     ]
     adjusted = ", ".join(f"{name} ({tests})" for tests, name in families if tests)

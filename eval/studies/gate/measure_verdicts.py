@@ -1,12 +1,13 @@
 """The verdict on each measure, from the scores of a base and a head alone, without runs."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from assay.eval.runs.summary.means import estimate_changes, find_largest
+from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.max_t import randomise_drops
@@ -28,7 +29,7 @@ class MeasureVerdict:
     """The verdict on one measure.
 
     Attributes:
-        measure: The name of the measure.
+        measure: The name of the measure. If lower is better, a drop is a rise of it, in all below.
         verdict: The verdict.
         base: The mean of the base.
         head: The mean of the head.
@@ -82,7 +83,7 @@ def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
     shares = (
         item.margin / item.base
         for item in measures
-        if item.base > 0 and item.margin > item.minimum_effect
+        if item.base > 0 and item.margin > item.minimum_effect and find(item.measure).sign > 0
     )
     return max((share for share in shares if share > WEAK), default=0.0)
 
@@ -90,9 +91,10 @@ def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
 class Judgement:
     """The measures of a run compared with those of its base, tested together.
 
-    With `clusters` p-values and intervals hold by question too, as a claim on other documents
-    includes new questions. `shifts` is the amount by which another build of the index moves the
-    mean of each measure; None if that is unknown, so that no drop is judged.
+    A measure whose lower scores are better is compared by 1 - score. With `clusters` p-values and
+    intervals hold by question too, as a claim on other documents includes new questions. `shifts`
+    is the amount by which another build of the index moves the mean of each measure; None if that
+    is unknown, so that no drop is judged.
     """
 
     def __init__(
@@ -106,6 +108,8 @@ class Judgement:
         names = list(settings.measures)
         self.before = np.array([[base[query][name] for name in names] for query in head])
         self.after = np.array([[head[query][name] for name in names] for query in head])
+        for i in (i for i, name in enumerate(names) if find(name).sign < 0):  # shares
+            self.before[:, i], self.after[:, i] = 1 - self.before[:, i], 1 - self.after[:, i]
         self.differences = self.after - self.before
         self.effects = list(settings.measures.values())
         self.margins = find_margins(self.before, settings, clusters)
@@ -159,7 +163,7 @@ def judge_measures(
 
     """
     found = Judgement(base, head, settings, clusters, shifts)
-    before, after, level = found.before, found.after, settings.false_alarms
+    before, level = found.before, settings.false_alarms
     # Equal differences have an interval of width 0, whatever their number.
     flat = any(item.low == item.high for item in found.estimates) and not same
     powers = (
@@ -178,9 +182,9 @@ def judge_measures(
         yield MeasureVerdict(
             measure=name,
             verdict=verdict,
-            base=float(np.mean(before[:, i])),
-            head=float(np.mean(after[:, i])),
-            difference=estimate,
+            base=_average(base, head, name),
+            head=_average(head, head, name),
+            difference=estimate if find(name).sign > 0 else _negate(estimate),
             p=found.p_values[i],
             minimum_effect=effect,
             margin=found.margins[i],
@@ -192,3 +196,11 @@ def judge_measures(
             presumes_symmetry=verdict in ("regression", "warning")
             and presumes_symmetry(differences.tolist(), find_largest(name, differences.tolist())),
         )
+
+
+def _average(scores: Scores, queries: Iterable[str], measure: str) -> float:
+    return float(np.mean([scores[query][measure] for query in queries]))
+
+
+def _negate(estimate: Estimate) -> Estimate:
+    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)

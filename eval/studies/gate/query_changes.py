@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.measures import find
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.gate.rebuild import Rebuild, Scores
 
@@ -20,18 +21,19 @@ class QueryChange:
 
 
 def list_losers(base: Scores, head: StoredRun, scores: Scores, measure: str) -> list[QueryChange]:
-    """Return the queries of `head` that score lower than in `base`, largest loss first."""
+    """Return the queries of `head` that score worse than in `base`, largest loss first."""
+    sign = find(measure).sign
     found = [
         QueryChange(id_, query.type, query.text, measure, before, after)
         for id_, query in head.queries.items()
-        if (after := scores[id_][measure]) < (before := base[id_][measure]) - TIE
+        if sign * ((after := scores[id_][measure]) - (before := base[id_][measure])) < -TIE
     ]
-    return sorted(found, key=lambda item: (item.head - item.base, item.query))
+    return sorted(found, key=lambda item: (sign * (item.head - item.base), item.query))
 
 
 def is_broken(lost: QueryChange, rebuild: Rebuild | None) -> bool:
-    """Return True if a query that scores lower does so in every build of the index."""
+    """Return True if a query that scores worse does so in every build of the index."""
     if rebuild is None:
         return True
-    again = rebuild.scores
-    return again is not None and again[lost.query][lost.measure] < lost.base - TIE
+    again, sign = rebuild.scores, find(lost.measure).sign
+    return again is not None and sign * (again[lost.query][lost.measure] - lost.base) < -TIE

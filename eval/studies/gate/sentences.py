@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from assay.eval.report.formats import count
+from assay.eval.report.formats import count, percent
+from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
@@ -38,12 +39,14 @@ def list_verdicts(report: GateVerdict) -> list[Check]:
     """Return a check for everything that was judged: measures, guarded queries, latency."""
     found: list[Check] = []
     for item in report.measures:
+        falling = find(item.measure).sign < 0
         sentence = (
             f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
-            f"adjusted p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
+            f"adjusted p = {item.p:.4f}; a {'rise' if falling else 'drop'} of "
+            f"{item.minimum_effect:g} matters"
         )
         if item.verdict == "pass":
-            sentence += f"; lost no more than {item.margin:.3f}"
+            sentence += f"; {'rose' if falling else 'lost'} no more than {item.margin:.3f}"
         if item.verdict == "cannot tell":
             sentence += f"; one beyond the margin of {item.margin:.3f} is not excluded"
             if item.finds is not None:
@@ -130,7 +133,7 @@ def entitle(verdict: Verdict, unnoticed: float) -> str:
 def limit(queries: int, unnoticed: float) -> str:
     """Return the largest loss that this number of queries may not show, as a share of a mean."""
     parts = (words for n, words in FRACTIONS.items() if 1 / n >= unnoticed - ROUNDING)
-    share = next(parts, f"{unnoticed:.0%}")
+    share = next(parts, f"{percent(unnoticed)}")
     return f"with {count(queries, 'question')} a loss of up to {share}"
 
 
@@ -143,7 +146,7 @@ def conclude(report: GateVerdict) -> str:
     if report.verdict == "pass":
         return f"lost no more than {_name_margins(report.measures)}"
     if report.verdict == "warning":
-        told = f"chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
+        told = f"chance gives one like it in up to {percent(SUSPICION)} of unchanged runs"
         if report.unnoticed:
             least = limit(len(report.head.queries), report.unnoticed)
             told += f"; {least} may get no more than a warning"
@@ -167,7 +170,8 @@ def _name_margins(measures: Iterable[MeasureVerdict]) -> str:
 def _name_drops(report: GateVerdict) -> str:
     """Name the causes of the verdict on the whole: measures, queries that broke, latency."""
     found = [
-        f"{item.measure} fell by {-item.difference.value:.3f}"
+        f"{item.measure} {'rose' if find(item.measure).sign < 0 else 'fell'} by "
+        f"{abs(item.difference.value):.3f}"
         for item in report.measures
         if item.verdict == report.verdict
     ]
@@ -185,6 +189,8 @@ def explain(report: GateVerdict) -> str:
     """Return the rule in short."""
     n = len(report.head.queries)
     effects = ", ".join(f"{item.minimum_effect:g} in {item.measure}" for item in report.measures)
+    if falling := [item.measure for item in report.measures if find(item.measure).sign < 0]:
+        effects += f"; a rise of {', '.join(falling)} counts as a drop"
     return (
         f"regression: the drop is at least the minimum effect ({effects}), and random signs, over "
         f"all gated measures together, make it unlikely (p of at most {report.false_alarms:g}). "

@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from assay.eval.runs.machine_load import BUSY
+from assay.eval.scoring.measure import SHARE
 from assay.eval.scoring.measures import find
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.yaml_text import parse_yaml
@@ -47,7 +48,7 @@ class GateSettings(Settings):
     measures: dict[str, float] = Field(
         default_factory=lambda: {"nDCG@10": 0.02, "MRR@10": 0.02, "Recall@20": 0.02},
         min_length=1,
-        description="the gated measures, each with its minimum effect: the drop that matters",
+        description="the gated measures, each with its minimum effect: the loss that matters",
     )
     false_alarms: float = Field(
         0.005, ge=0.001, le=0.1, description="chance of a regression when nothing changed"
@@ -64,10 +65,13 @@ class GateSettings(Settings):
 
     @field_validator("measures")
     @classmethod
-    def _more_is_better(cls, measures: dict[str, float]) -> dict[str, float]:
+    def _can_be_gated(cls, measures: dict[str, float]) -> dict[str, float]:
         for name, effect in measures.items():
-            if find(name).direction != "higher":
-                raise ValueError(f"{name} cannot be gated: more of it is not better")
+            measure = find(name)
+            if not measure.is_ranked:
+                raise ValueError(f"{name} cannot be gated: neither more nor less of it is better")
+            if measure.sign < 0 and measure.within != SHARE:
+                raise ValueError(f"{name} cannot be gated: lower is better, and it is no share")
             if not 0 < effect < 1:
                 raise ValueError(f"{name}: the minimum effect must lie between 0 and 1")
         known = {find(name).name: effect for name, effect in measures.items()}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
-from assay.eval.report.formats import amount, count
+from assay.eval.report.formats import amount, count, percent
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.token_counts import TokenCounts
@@ -181,7 +181,7 @@ def times(made: Ingestion) -> Pairs:
     """Return the times, and the amount of work that they are for."""
     work = f"{made.fresh:,} of {count(len(made.documents), 'document')}"
     vectors = count(made.count("embedded"), "vector")
-    pairs = [("Done anew", f"{work}, {vectors}; cache hit rate {made.cache_hit_rate:.0%}")]
+    pairs = [("Done anew", f"{work}, {vectors}; cache hit rate {percent(made.cache_hit_rate)}")]
     single = made.per_document
     if single.p50 is not None and single.p95 is not None:
         text = f"p50 {amount(single.p50)}, p95 {amount(single.p95)} (n = {single.n:,})"

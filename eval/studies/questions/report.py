@@ -8,7 +8,7 @@ from assay.eval.collections.groups import count_independent
 from assay.eval.collections.traits import describe_overlap
 from assay.eval.llm.costs import account
 from assay.eval.report.blocks import Block, Column, Facts, Report, Table
-from assay.eval.report.formats import count, score, signed
+from assay.eval.report.formats import count, percent, score, signed
 from assay.eval.studies.comparison.differences import foretell
 from assay.eval.studies.questions.asking import MEANING
 from assay.eval.studies.questions.job import SIMILAR, QuestionJob
@@ -145,8 +145,8 @@ def name_favoured(bias: Bias | None) -> str:
 def describe_bias(made: QuestionSelection) -> str:
     """Describe which search the set may favour, in sentences. A question must have been kept."""
     overlap = (
-        f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
-        f"in its passage. {describe_overlap(made.shared_words)}"
+        f"At the median {percent(made.find_overlaps()[''])} of a question's three-word sequences "
+        f"are in its passage. {describe_overlap(made.shared_words)}"
     ).strip()
     if made.bias is None:
         return (

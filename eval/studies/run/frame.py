@@ -43,7 +43,8 @@ class RunResult(StudyResult[Summary]):
     @cached_property
     def found(self) -> Summary:
         """The figures of the run as objects."""
-        return summarise(self.stored, self.names or self.stored.measures)
+        names = self.stored.name_measures(self.names) if self.names else self.stored.measures
+        return summarise(self.stored, names)
 
     @cached_property
     def report(self) -> Report:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.eval.collections.loading import load
-from assay.eval.report.formats import count
+from assay.eval.report.formats import count, percent
 from assay.eval.runs import environment
 from assay.eval.studies.traces.drift import Period, Queries, Shift, find_shifts, read_search
 from assay.eval.studies.traces.judged_coverage import SHOWN, JudgedCoverage, cover
@@ -52,7 +52,7 @@ class TrafficDrift:
             )
         if self.coverage:
             lines.append(
-                f"{self.coverage.far:.0%} of the later searches are as far from any of the "
+                f"{percent(self.coverage.far)} of the later searches are as far from any of the "
                 f"{self.coverage.judged} judged queries of {self.dataset} as the farthest tenth of "
                 "the earlier ones."
             )

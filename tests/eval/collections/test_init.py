@@ -171,6 +171,39 @@ def test_tables_of_any_delimiter(here, delimiter):
     assert len(load("my-docs").queries) == 1
 
 
+def test_a_row_with_several_references_is_judged_at_each(here):
+    second = REFUNDS.rindex("Refunds")
+    listed = [
+        {"content": " Refunds take 14 days.", "start_index": second - 1, "end_index": second + 21},
+        {"content": "Call us.", "start_index": 22, "end_index": 30},
+    ]
+    row = {"question": "How long?", "references": json.dumps(listed), "corpus_id": "refunds"}
+    questions = ask(here, row, columns="question references corpus_id")
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    gold = load("my-docs").gold["q1"]
+    assert sorted((item.start, item.end) for item in gold) == [(22, 30), (second, second + 21)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "message"),
+    [
+        ("references", "[]", "questions.csv:2: references: not read: []; it must be a JSON list"),
+        ("references", '[{"content": "a"}]', "questions.csv:2: references: not read"),
+        ("references", "{", "questions.csv:2: references: not read: {; "),
+        ("start", "x", "start must be a whole number from 0, not 'x'"),
+        ("start", "4", "start is given without a document"),
+    ],
+)
+def test_references_in_another_form_are_refused(here, columns, cells, message):
+    row = {"question": "Phone?", "quote": "Call us.", columns: cells}
+    questions = ask(here, row, columns=f"question quote {columns}")
+    done = run("my-docs", "--questions", questions)
+    assert done.exit_code in (1, 2)
+    unlocated = here / "datasets/my-docs/unlocated.csv"
+    told = f"{done.output} {done.exception}"
+    assert message in told + (unlocated.read_text() if unlocated.exists() else "")
+
+
 def test_nothing_located_exits_with_2_and_writes_nothing(here):
     questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
     result = run("my-docs", "--questions", questions)
@@ -369,6 +402,7 @@ def test_bad_input_writes_nothing(here, arguments, message):
     assert not (here / "datasets").exists()
 
 
+@pytest.mark.slow
 def test_other_formats_become_text_of_the_collection(here):
     blocks = [(1, "Dogs"), (0, "Dogs travel on the open deck.")]
     write_docx(here / "my-docs/sub/dogs.docx", blocks)
@@ -397,6 +431,7 @@ def test_other_formats_become_text_of_the_collection(here):
     assert not faults(find_card("my-docs"))
 
 
+@pytest.mark.slow
 def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
     from reportlab.pdfgen.canvas import Canvas
 
@@ -431,6 +466,7 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
     assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 
+@pytest.mark.slow
 def test_copies_are_replaced_as_a_whole(here):
     original = here / "my-docs/dogs.docx"
     write_docx(original, [(0, "Dogs travel on the open deck.")])

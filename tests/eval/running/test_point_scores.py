@@ -13,7 +13,7 @@ from assay.eval.scoring import measures
 
 BOUNDED = [
     *measures.DEFAULT, "hit_nDCG@3", "AP@7", "ERR@5", "Recall@30tok", "P(rel=2)@5",
-    "nDCG(dcg='exp-log2')@10",
+    "nDCG(dcg='exp-log2')@10", "CharIoU@3", "CharRecall@2", "Unwanted@3",
 ]  # fmt: skip
 
 
@@ -29,7 +29,11 @@ def shuffle(run, seed):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return make_run(tmp_path_factory.mktemp("runs"))
+    made = make_run(tmp_path_factory.mktemp("runs"))
+    some = frozenset(chunk.doc_id for chunk in made.lists.chunks[::2])
+    facts = made.manifest.collection.model_copy(update={"unwanted": len(some)})
+    manifest = made.manifest.model_copy(update={"collection": facts})
+    return replace(made, manifest=manifest, unwanted=some)
 
 
 @pytest.mark.parametrize("names", [BOUNDED, ["nDCG@3"], ["Tokens@2"], ["AP", "nDCG@10", "Empty"]])

@@ -44,16 +44,30 @@ def runs(draw):
     return {query: draw(rankings) for query in queries}, judged
 
 
-@given(runs(), st.sets(st.sampled_from([chunk.id for chunk in CHUNKS])))
-def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed):
+@given(
+    runs(),
+    st.sets(st.sampled_from([chunk.id for chunk in CHUNKS])),
+    st.sets(st.sampled_from([chunk.doc_id for chunk in CHUNKS])),
+    st.integers(1, 12),
+)
+def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed, unwanted, k):
     listed, gold = run
-    found = join_all(listed, gold, prescribed)
+    found = join_all(listed, gold, prescribed, unwanted)
     alone = {
         query: join(
-            [RetrievedChunk(chunk, chunk.id in prescribed) for chunk in chunks], gold[query]
+            [
+                RetrievedChunk(chunk, chunk.id in prescribed, chunk.doc_id in unwanted)
+                for chunk in chunks
+            ],
+            gold[query],
         )
         for query, chunks in listed.items()
     }
+    # A share counts documents alone, whatever the judgments.
+    shares = measures.score([f"Unwanted@{k}"], found, gold)[f"Unwanted@{k}"]
+    for query, chunks in listed.items():
+        first = [chunk.doc_id in unwanted for chunk in chunks[:k]]
+        assert shares[query] == (sum(first) / len(first) if first else 0)
     assert dict(found) == alone
     assert found.condensed == {
         query: [hit for hit in hits if hit.judged] for query, hits in alone.items()

@@ -85,7 +85,8 @@ def test_a_config_may_name_it(tmp_path, plug):
 
 def test_of_which_less_is_better_is_not_gated(plug):
     plug(FirstRank=OWN)
-    with pytest.raises(ValueError, match="FirstRank cannot be gated: more of it is not better"):
+    told = "FirstRank cannot be gated: lower is better, and it is no share"
+    with pytest.raises(ValueError, match=told):
         GateSettings(measures={"FirstRank": 0.1})
     with pytest.raises(AssayError, match="FirstRank: lower is better"):
         measures.check_rising("FirstRank")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.formats import amount, count, shorten
+from assay.eval.report.formats import amount, count, percent, shorten
 from assay.eval.report.provenance import Pairs, describe_environment
 from assay.eval.report.run_page.indexing import index_facts
 from assay.eval.runs.config_keys import flatten
@@ -101,8 +101,8 @@ def _describe_claim(compared: Comparison) -> str:
         )
     share = claims.sampling.share
     beyond = (
-        f" They are on {share:.0%} of the collection's documents, and only the others are left to "
-        "chance."
+        f" They are on {percent(share)} of the collection's documents, and only the others are "
+        "left to chance."
         if share
         else ""
     )
@@ -198,7 +198,7 @@ def _families(compared: Comparison) -> str:
     families = [
         (compared.tests_headline, f"{headline} of all {what}"),
         (compared.tests - compared.tests_headline, "the other measures"),
-        (compared.tests_apart, "measures of answers"),
+        (compared.tests_apart, compared.name_apart),
         (compared.tests_by_type, "types of query"),
     ]
     listed = "; ".join(

@@ -62,7 +62,7 @@ def test_a_log_like_the_set_changes_no_weight(tmp_path):
 
 def test_a_log_outside_the_set_is_refused_and_a_little_of_it_told(tmp_path):
     queries = make_queries(30, 4)
-    with pytest.raises(AssayError, match=r"log\.txt: 50% of its questions are of kinds that are"):
+    with pytest.raises(AssayError, match=r"log\.txt: 50\s% of its questions are of kinds that are"):
         weigh(read_log(make_log_file(tmp_path, 5, 5)), queries)
     weights = weigh(read_log(make_log_file(tmp_path, 19, 1)), queries)
     assert weights.uncovered == pytest.approx(0.05)

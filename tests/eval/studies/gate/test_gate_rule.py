@@ -106,7 +106,7 @@ def test_a_pass_of_many_queries_is_not_weak(folder):
         (0.26, "a third"),
         (0.24, "a quarter"),
         (0.101, "a tenth"),
-        (0.9, "90%"),
+        (0.9, "90\xa0%"),
     ],
 )
 def test_a_loss_is_named_by_a_fraction_that_is_no_less(folder, baseline, share, words):
