@@ -32,15 +32,15 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    "run, nothing cached, no MLflow": Limit(8.5, 3.0),
-    "run, nothing cached": Limit(12.0, 4.5),
-    "run again, unchanged": Limit(2.0, 0.8),
+    "run, nothing cached, no MLflow": Limit(10.5, 3.0),
+    "run, nothing cached": Limit(14.0, 4.5),
+    "run again, unchanged": Limit(2.4, 0.8),
     "search": Limit(1.1, 0.8),
-    "explain": Limit(1.6, 0.8),
+    "explain": Limit(1.1, 0.8),
     "gate": Limit(4.2, 0.8),
     "gate of files": Limit(3.7, 0.8),
     "compare 2 runs": Limit(4.0, 0.8),
-    "compare 2 runs again": Limit(1.8, 0.8),
+    "compare 2 runs again": Limit(2.0, 0.8),
 }
 
 
