@@ -52,6 +52,7 @@ from assay.eval.studies.tuning.choice import (
     Choice,
     JudgedPipeline,
     Trial,
+    describe_few,
 )
 from assay.eval.studies.tuning.choice_options import ChoiceOptions
 from assay.eval.studies.tuning.forecast import describe_work, time_searches
@@ -84,6 +85,8 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
             "`assay questions`, or add yours with `assay init`"
         )
     first, held, grouped_by = split_queries(queries, collection)
+    if not held:
+        resources.progress.say(describe_few(len(queries)))
     values = base.model_dump(mode="json")
 
     def configure(point: Point) -> PointTask:
