@@ -10,25 +10,29 @@ from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
     from assay.eval.studies.tuning.choice import Choice
+    from assay.eval.studies.tuning.shared_choice import SharedChoice
     from assay.eval.studies.tuning.sweep import Sweep
     from assay.eval.studies.tuning.tuning import TunedPipeline
 
 
 def choose(
-    collection: str | Path,
+    collection: str | Path | None = None,
     *overrides: str,
+    dataset: Sequence[str | Path] = (),
     config: str | Path = "hybrid",
     budget: float = 600,
     max_latency: float | None = None,
     measure: str = "nDCG@10",
-) -> "StudyResult[Choice]":
-    """Find the pipeline to ship for a collection, as `assay choose` does.
+) -> "StudyResult[Choice | SharedChoice]":
+    """Find the pipeline to ship for a collection, or one for several, as `assay choose` does.
 
     Contexts that `assay contexts` has written are tried, too.
 
     Args:
         collection: A collection by its name, or a folder.
         overrides: Changes to the config, `key.path=value`.
+        dataset: Several collections in place of one: the pipeline is chosen for all of them, and
+            its gain on a new collection is predicted.
         config: The config to start from and to beat, by its path or by its name.
         budget: Seconds after which no candidate starts that embeds texts or reranks.
         max_latency: Milliseconds a query may take; by default nothing is reranked.
@@ -36,10 +40,12 @@ def choose(
 
     Returns:
         The findings: `.verdict`, `.tables["judged"]`, `.tables["tried"]`, `.plot()`,
-        `.write(folder)`; `.found.shipped` is the config to ship.
+        `.write(folder)`; `.found.shipped` is the config to ship. For several collections
+        `.tables["effects"]`, and `.tables["judged_<collection>"]` for each.
 
     Raises:
-        AssayError: The config has no dense and BM25 leg, or the collection no judged question.
+        AssayError: The config has no dense and BM25 leg, or the collection no judged question, or
+            one of several fewer than 30.
 
     Examples:
         >>> from assay import choose
@@ -51,7 +57,9 @@ def choose(
     from assay.eval.studies.tuning.choice_study import STUDY
 
     given = {"config": config, "budget": budget, "max_latency": max_latency, "measure": measure}
-    return ask(STUDY, collection=str(collection), overrides=overrides, **given)
+    if collection is not None:
+        given["collection"] = str(collection)
+    return ask(STUDY, given, dataset=[*map(str, dataset)], overrides=overrides)
 
 
 def sweep(
@@ -79,13 +87,12 @@ def sweep(
         >>> from assay import sweep
         >>> found = sweep("configs/sweeps/bm25.yaml", "dataset=harbourline", "latency.queries=0")
         >>> list(found.tables)
-        ['points_harbourline', 'map_harbourline', 'margins_harbourline']
+        ['points_harbourline']
 
     """
     from assay.eval.studies.tuning.sweep_study import STUDY
 
-    given = {"engines": engines, "keep_runs": keep_runs}
-    return ask(STUDY, file=file, overrides=overrides, **given)
+    return ask(STUDY, locals())
 
 
 def tune(
@@ -131,24 +138,11 @@ def tune(
     """
     from assay.eval.studies.tuning.tuning_study import STUDY
 
-    over = (
-        [
-            f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
-            for key, values in space.items()
-        ]
-        if isinstance(space, Mapping)
-        else []
-    )
-    return ask(
-        STUDY,
-        config=config,
-        overrides=overrides,
-        space=None if isinstance(space, Mapping) else space,
-        over=over,
-        trials=trials,
-        measure=measure,
-        group_by=group_by,
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-    )
+    if not isinstance(space, Mapping):
+        return ask(STUDY, locals())
+    over = [
+        f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
+        for key, values in space.items()
+    ]
+    given = {name: value for name, value in locals().items() if name not in ("space", "over")}
+    return ask(STUDY, given, over=over)

@@ -131,4 +131,4 @@ def ingest(
     from assay.eval.studies.ingestion.study import STUDY
 
     given = {"documents": documents, "overrides": overrides, "config": config, "rerun": rerun}
-    return IngestionResult(*find(STUDY, **given))
+    return IngestionResult(*find(STUDY, given))

@@ -79,4 +79,4 @@ def explain(
     """
     from assay.eval.studies.explanation.study import STUDY
 
-    return ask(STUDY, run=run, overrides=overrides, query=query, k=k)
+    return ask(STUDY, locals())

@@ -80,21 +80,7 @@ def judge(
     """
     from assay.eval.studies.judging.study import STUDY
 
-    return ask(
-        STUDY,
-        pool=pool,
-        runs=runs,
-        collection=collection,
-        output=output,
-        queries=queries,
-        guidelines=guidelines,
-        highest=highest,
-        spans=spans,
-        twice=twice,
-        measure=measure,
-        seed=seed,
-        **asked,
-    )
+    return ask(STUDY, locals())
 
 
 def questions(
@@ -144,21 +130,7 @@ def questions(
     """
     from assay.eval.studies.questions.study import STUDY
 
-    return ask(
-        STUDY,
-        documents=documents,
-        overrides=overrides,
-        number=number,
-        types=tuple(types),
-        max_overlap=max_overlap,
-        review=review,
-        config=config,
-        name=name,
-        output=output,
-        force=force,
-        seed=seed,
-        **asked,
-    )
+    return ask(STUDY, locals())
 
 
 def answer(
@@ -189,14 +161,13 @@ def answer(
     """
     from assay.eval.studies.answers.study import STUDY
 
-    return ask(STUDY, runs=runs, context_tokens=context_tokens, limit=limit, **asked)
+    return ask(STUDY, locals())
 
 
 def ragas(
     *runs: str,
     metrics: Sequence[str] = (),
     k: int = 5,
-    answers: bool = False,
     limit: int | None = None,
     asked: AskedModel | None = None,
 ) -> "StudyResult[AskedRuns[RagasResult]]":
@@ -206,7 +177,6 @@ def ragas(
         runs: Configs or stored runs, and overrides of the configs, `key.path=value`.
         metrics: By ragas' names; by default all.
         k: The number of hits that count.
-        answers: Whether the answers of `assay answer` are scored, with the context of each.
         limit: The number of queries, evenly spaced; by default all.
         asked: A language model, such as `{"provider": "openai"}`, for the metrics that need one;
             without it none is called.
@@ -226,8 +196,7 @@ def ragas(
     """
     from assay.eval.studies.ragas.study import STUDY
 
-    given = {"metrics": tuple(metrics), "k": k, "answers": answers, "limit": limit}
-    return ask(STUDY, runs=runs, **given, **dict(asked or {}))
+    return ask(STUDY, locals())
 
 
 def contexts(
@@ -263,11 +232,4 @@ def contexts(
     """
     from assay.eval.studies.ingestion.contexts import STUDY
 
-    return ask(
-        STUDY,
-        collection=collection,
-        config=config,
-        window_tokens=window_tokens,
-        output=output,
-        **asked,
-    )
+    return ask(STUDY, locals())

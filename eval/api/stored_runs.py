@@ -11,7 +11,7 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     """Return stored runs: those named, in that order, or else all, the newest first.
 
     Args:
-        references: Each the folder of a run, its id, the beginning of one, or its id in MLflow.
+        references: Each the folder of a run, its id, or the beginning of one.
         reports: The folder that holds the runs: by default $ASSAY_REPORTS, or `reports` in the
             working directory.
 
@@ -31,13 +31,13 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.running.run_references import find_stored, load_all
-    from assay.eval.runs.stored import load
+    from assay.eval.running.run_references import load_all
+    from assay.eval.runs.stored import find, load
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
         return [RunResult(stored) for stored in load_all(folder, ConsoleProgress())]
-    return [RunResult(load(find_stored(folder, str(reference)))) for reference in references]
+    return [RunResult(load(find(folder, str(reference)))) for reference in references]
 
 
 def load_tracked_runs(*names: str) -> list[TrackedRun]:

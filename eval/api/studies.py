@@ -1,6 +1,6 @@
 """Studies as functions: each returns its findings with tables, verdict and report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,25 @@ if TYPE_CHECKING:
     from assay.eval.studies.threshold.running import FittedThreshold
 
 
-def ask(study: Study[O, F], **given: Any) -> StudyResult[F]:
-    """Return the answer of a study to options by their names. Raises AssayError for wrong ones."""
-    found, told = find(study, **given)
+def ask(study: Study[O, F], given: Mapping[str, Any], **changed: Any) -> StudyResult[F]:
+    """Return the answer of a study to the arguments of a function, which are its options.
+
+    `given` is what `locals()` holds in the function; `changed` are options in place of those there.
+    Raises AssayError for wrong ones.
+    """
+    found, told = find(study, given, **changed)
     return StudyResult(found, told)
 
 
-def find(study: Study[O, F], **given: Any) -> tuple[F, Report]:
+def find(study: Study[O, F], given: Mapping[str, Any], **changed: Any) -> tuple[F, Report]:
     """Return the findings of a study, and its report. Raises AssayError as `ask` does."""
     from assay.eval.progress import ConsoleProgress
     from assay.retrievers.settings import validate
 
-    asked = validate(study.options, given, study.name)
+    # `asked` is a language model, whose options several functions take as one argument.
+    named = {**given, **(given.get("asked") or {}), **changed}
+    options = {name: named[name] for name in named if name not in ("STUDY", "asked")}
+    asked = validate(study.options, options, study.name)
     found = study.find(asked, Lab(ConsoleProgress()))
     return found, study.report(found)
 
@@ -65,7 +72,7 @@ def ablate(
     from assay.eval.studies.ablation.study import STUDY
 
     named = {} if measures is None else {"measures": measures}
-    return ask(STUDY, config=config, overrides=overrides, timed=timed, **named)
+    return ask(STUDY, {"config": config, "overrides": overrides, "timed": timed, **named})
 
 
 def targets(
@@ -92,7 +99,7 @@ def targets(
     """
     from assay.eval.studies.targets.study import STUDY
 
-    return ask(STUDY, ids=ids, file=file, rerun=rerun)
+    return ask(STUDY, locals())
 
 
 def reproduce(
@@ -124,7 +131,7 @@ def reproduce(
     """
     from assay.eval.studies.reproduction.study import STUDY
 
-    return ask(STUDY, sets=sets, systems=systems, file=file, rerun=rerun)
+    return ask(STUDY, locals())
 
 
 def threshold(
@@ -152,8 +159,7 @@ def threshold(
     """
     from assay.eval.studies.threshold.study import STUDY
 
-    given = {"of": of, "false_empty": false_empty}
-    return ask(STUDY, config=config, overrides=overrides, **given)
+    return ask(STUDY, locals())
 
 
 def audit(
@@ -190,7 +196,7 @@ def audit(
     """
     from assay.eval.studies.audit.study import STUDY
 
-    return ask(STUDY, n=n, base=base, new=new, sd=sd, hits=hits, tried=tried)
+    return ask(STUDY, locals())
 
 
 def overlap(
@@ -219,7 +225,7 @@ def overlap(
     """
     from assay.eval.studies.overlap.study import STUDY
 
-    return ask(STUDY, runs=(one, other, *overrides), k=k, by=by)
+    return ask(STUDY, {"runs": (one, other, *overrides), "k": k, "by": by})
 
 
 def recall(
@@ -254,9 +260,7 @@ def recall(
     """
     from assay.eval.studies.stores.recall.study import STUDY
 
-    shares = ",".join(map(str, filters)) or None
-    given = {"sweep": sweep, "filters": shares, "limit": limit}
-    return ask(STUDY, engine=engine, words=words, **given)
+    return ask(STUDY, locals(), filters=",".join(map(str, filters)) or None)
 
 
 def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[Parity]":
@@ -282,4 +286,4 @@ def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[P
     """
     from assay.eval.studies.stores.parity.study import STUDY
 
-    return ask(STUDY, engine=engine, words=words, limit=limit)
+    return ask(STUDY, locals())

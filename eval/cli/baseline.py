@@ -54,14 +54,13 @@ class ShowOptions(FolderOptions):
 def accept(asked: AcceptOptions, as_json: bool) -> None:
     """Make RUN the baseline of its config and collection.
 
-    RUN is the id of a run, the beginning of one, its folder or MLflow's id. Nothing else writes a
-    baseline. Runs that are degraded, sampled, or of code that was not committed are refused. Commit
-    the file: its diff shows the queries that changed.
+    RUN is the id of a run, the beginning of one, or its folder. Nothing else writes a baseline.
+    Runs that are degraded, sampled, or of code that was not committed are refused. Commit the file:
+    its diff shows the queries that changed.
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import SUFFIXES
-    from assay.eval.running.run_references import find_stored
-    from assay.eval.runs.stored import load
+    from assay.eval.runs.stored import find, load
     from assay.eval.studies.gate import baseline as baselining
     from assay.eval.studies.gate.running import baselines_folder
     from assay.eval.studies.gate.settings import load_settings
@@ -71,7 +70,7 @@ def accept(asked: AcceptOptions, as_json: bool) -> None:
     run = asked.run
     if run.endswith(SUFFIXES):
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
-    stored = load(find_stored(reports_folder(), run))
+    stored = load(find(reports_folder(), run))
     folder = baselines_folder(asked.baselines)
     manifest = stored.manifest
     path = baselining.locate(folder, manifest.name, manifest.collection.name)

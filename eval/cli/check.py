@@ -1,12 +1,15 @@
 """`assay check`: the rules that a user's retriever or part keeps or breaks."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import present
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
+from assay.eval.running.study_options import Overrides
 
 if TYPE_CHECKING:
     from assay.eval.configs.checking import ConformanceReport
@@ -14,11 +17,17 @@ if TYPE_CHECKING:
 MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 
 
+class CheckOptions(StudyOptions):
+    """The config or class to check, and changes of its settings."""
+
+    retriever: Annotated[str, Argument()]
+    overrides: Overrides = ()
+
+
 @click.command()
-@click.argument("retriever")
-@options.OVERRIDES
+@takes(CheckOptions)
 @options.JSON
-def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def check(asked: CheckOptions, as_json: bool) -> None:
     """Check that RETRIEVER follows the interface: exit 0 if it does, 1 if not.
 
     RETRIEVER is a config, package.module:Class, or the address of a service. The class is a
@@ -31,7 +40,7 @@ def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """
     from assay.eval.configs import checking
 
-    checked = checking.check(retriever, overrides)
+    checked = checking.check(asked.retriever, asked.overrides)
     present(checked, as_json, _print)
     if checked.failed:
         sys.exit(1)

@@ -45,7 +45,10 @@ GROUPS = {
         "choose": Entry(
             "tuning.choice_study:STUDY",
             "Find the pipeline to ship for a collection.",
-            ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
+            (
+                "choose tarnwick:dev --budget 30m --max-latency 500",
+                "choose --dataset tarnwick:dev --dataset scifact --dataset cranfield",
+            ),
         ),
         "explain": Entry(
             "explanation.study:STUDY",

@@ -4,13 +4,16 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.dataset_sync import sync
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option, StudyOptions
 
 if TYPE_CHECKING:
     from assay.eval.collections.card import Card
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 
 SAMPLES = 3
 COLUMNS = ("name", "title", "format", "documents", "queries", "where")
+
+
+class CheckOptions(StudyOptions):
+    """The collections that are checked, and how fully."""
+
+    names: Annotated[tuple[str, ...], Argument("NAME…")] = Field(min_length=1)
+    in_full: Annotated[bool, Option(("--all",))] = Field(
+        False, description="A line for each place of the same fault."
+    )
 
 
 @click.group()
@@ -69,10 +81,9 @@ def show(name: str, as_json: bool) -> None:
 
 
 @dataset.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--all", "in_full", is_flag=True, help="A line for each place of the same fault.")
+@takes(CheckOptions)
 @options.JSON
-def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
+def check(asked: CheckOptions, as_json: bool) -> None:
     """Report everything that is wrong with collections.
 
     Exit code: 2 if there is an error. The same error in several places is one line, with the first
@@ -82,7 +93,7 @@ def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
 
     from assay.eval.collections.problems import summarise
 
-    found = {name: _check(name) for name in names}
+    found = {name: _check(name) for name in asked.names}
     errors = sum(item.severity == "error" for problems in found.values() for item in problems)
     if as_json:
         listed = [
@@ -92,7 +103,7 @@ def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
         print_json({"ok": not errors, "datasets": listed})
     else:
         for name, problems in found.items():
-            for line in map(str, problems) if in_full else summarise(problems):
+            for line in map(str, problems) if asked.in_full else summarise(problems):
                 click.echo(line)
             click.echo(f"{name}: {_count(problems)}")
     if errors:

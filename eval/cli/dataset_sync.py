@@ -1,9 +1,10 @@
 """`assay dataset sync`: the judgments of a collection follow its documents."""
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import (
@@ -14,6 +15,8 @@ from assay.eval.cli.output import (
     print_text,
     show_path,
 )
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +26,17 @@ if TYPE_CHECKING:
 SHOWN = 3  # judgments or documents that are named of each sort
 
 
+class SyncOptions(StudyOptions):
+    """The collection whose judgments follow its documents."""
+
+    collection: Annotated[str, Argument()]
+    dry_run: bool = Field(False, description="Say what would be done; write nothing.")
+
+
 @click.command()
-@click.argument("collection")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@takes(SyncOptions)
 @options.JSON
-def sync(collection: str, dry_run: bool, as_json: bool) -> None:
+def sync(asked: SyncOptions, as_json: bool) -> None:
     """Find judgments again after the documents of COLLECTION changed.
 
     A judgment whose text stands verbatim elsewhere moves there, also into another document. One
@@ -41,12 +50,12 @@ def sync(collection: str, dry_run: bool, as_json: bool) -> None:
     from assay.eval.collections.living.sync import sync as sync_card
     from assay.eval.progress import ConsoleProgress
 
-    card = find_card(collection)
-    report = sync_card(card, dry_run=dry_run, progress=ConsoleProgress())
+    card = find_card(asked.collection)
+    report = sync_card(card, dry_run=asked.dry_run, progress=ConsoleProgress())
     if as_json:
         print_json(describe(report))
     else:
-        _print(report, collection, dry_run)
+        _print(report, asked.collection, asked.dry_run)
 
 
 def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:

@@ -7,22 +7,29 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_next, print_places, show_path
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import StudyOptions
 
 if TYPE_CHECKING:
     from assay.eval.studies.comparison.comparison import Comparison
 
 
+class DemoOptions(StudyOptions):
+    """The folder that the demonstration is written into."""
+
+    output: Path | None = Field(
+        None, description="Where the runs and the report go.  [default: demo, in the cache]"
+    )
+
+
 @click.command()
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Where the runs and the report go.  [default: demo, in the cache]",
-)
+@takes(DemoOptions)
 @options.FULL
-def demo(output: Path | None) -> None:
+def demo(asked: DemoOptions) -> None:
     """Show a comparison of two runs, and a passage that the better one missed.
 
     The runs come with Assay: bm25 and hybrid on sixty questions about the documents of an invented
@@ -41,7 +48,7 @@ def demo(output: Path | None) -> None:
     from assay.retrievers.store.cache import default_root
     from assay.retrievers.store.files import write_atomically
 
-    folder = output or default_root() / "demo"
+    folder = asked.output or default_root() / "demo"
     with ZipFile(DEMO) as archive:
         for name in archive.namelist():
             write_atomically(folder / name, archive.read(name))

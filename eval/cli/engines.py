@@ -2,16 +2,26 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 from assay.eval.cli.report_screen import print_report
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
 
 if TYPE_CHECKING:
     from assay.eval.studies.stores.engines.inventory import Removable
+
+
+class CleanOptions(StudyOptions):
+    """The engines that are cleaned, and what is dropped."""
+
+    names: Annotated[tuple[str, ...], Argument("[ENGINE]...")] = ()
+    dry_run: bool = Field(False, description="Only say what would be removed.")
 
 
 @click.group()
@@ -77,29 +87,26 @@ def conformance(names: tuple[str, ...], as_json: bool) -> None:
 
 
 @engines.command()
-@click.argument("names", nargs=-1, metavar="[ENGINE]...")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-@click.option("--cache", "cached", is_flag=True, help="Remove built indexes in the cache too.")
+@takes(CleanOptions)
 @options.JSON
-def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) -> None:
+def clean(asked: CleanOptions, as_json: bool) -> None:
     """Drop every index that Assay made on servers.
 
     On those of ENGINE, or of all that are configured. Half-made ones, of processes that were
     killed, are among them, as are temporary copies that such processes left on this machine. What
     is needed is made again. Nothing else is touched: an index counts only where its name and the
-    note in it are those that Assay gives.
+    note in it are those that Assay gives. Indexes of embedded engines are in the cache: `assay
+    cache clear KIND` removes them.
     """
     from assay.eval.studies.stores.engines.inventory import clean as clean_all
     from assay.retrievers.base import AssayError
 
-    cleaned = clean_all(names, dry_run, cached)
+    cleaned = clean_all(asked.names, asked.dry_run)
     if as_json:
         removed = [item.as_json() for item in cleaned.removed]
-        print_json({"dry_run": dry_run, "removed": removed})
+        print_json({"dry_run": asked.dry_run, "removed": removed})
     else:
-        _print(cleaned.removed, dry_run, bool(cleaned.problems))
-        if cleaned.kept:
-            _point_to_cache(cleaned.kept)
+        _print(cleaned.removed, asked.dry_run, bool(cleaned.problems))
     if cleaned.problems:
         raise AssayError("\n".join(cleaned.problems))
 
@@ -110,14 +117,6 @@ def _print(removed: "Sequence[Removable]", dry_run: bool, failed: bool) -> None:
         click.echo(f"{verb} {item.engine} {item.name}: {item.detail}, {_size(item.bytes)}")
     if not removed and not failed:
         click.echo("nothing to remove")
-
-
-def _point_to_cache(in_cache: "Sequence[Removable]") -> None:
-    kinds = ", ".join(f"{item.engine} ({_size(item.bytes)})" for item in in_cache)
-    click.echo(
-        f"built indexes stay in the cache: {kinds}; --cache or `assay cache clear KIND` "
-        "removes them"
-    )
 
 
 def _size(size: int | None) -> str:

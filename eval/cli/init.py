@@ -3,12 +3,15 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json, print_next, print_text, show_path
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option, StudyOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,55 +20,45 @@ if TYPE_CHECKING:
     from assay.retrievers.documents.conversion.converters import CommandSettings
 
 
+class InitOptions(StudyOptions):
+    """The options of `assay init`: documents, questions, and what is written."""
+
+    folder: Annotated[Path | None, Argument()] = None
+    questions: Path | None = Field(
+        None,
+        description="A .csv, .tsv, .xlsx or .jsonl: question, quote; optional: document, type, "
+        "grade, id.",
+    )
+    name: str | None = Field(
+        None, description="Name of the collection; by default that of --output, else of FOLDER."
+    )
+    output: Path | None = Field(
+        None, description="Where the card goes; by default ./datasets/NAME."
+    )
+    force: bool = Field(
+        False, description="Overwrite a collection that is there, and its pipeline."
+    )
+    ci: Literal["github", "gitlab"] | None = Field(
+        None, description="Also write a job that gates the pipeline, and what .gitignore lacks."
+    )
+    with_test: Annotated[bool, Option(("--pytest",))] = Field(
+        False, description="Also write a test that gates the pipeline."
+    )
+    converter: Annotated[str | None, Option(metavar="COMMAND")] = Field(
+        None, description="A command that reads a file and writes Markdown to standard output."
+    )
+    suffixes: Annotated[str | None, Option(metavar="LIST")] = Field(
+        None,
+        description="The files that --converter reads, such as .adoc,.org; by default PDF, Office "
+        "and HTML.",
+    )
+    add: bool = Field(False, description="Add the questions to the collection that is there.")
+
+
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--questions",
-    type=click.Path(path_type=Path),
-    help="A .csv, .tsv, .xlsx or .jsonl: question, quote; optional: document, type, grade, id.",
-)
-@click.option("--name", help="Name of the collection; by default that of --output, else of FOLDER.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Where the card goes; by default ./datasets/NAME.",
-)
-@click.option(
-    "--force", is_flag=True, help="Overwrite a collection that is there, and its pipeline."
-)
-@click.option(
-    "--ci",
-    type=click.Choice(["github", "gitlab"]),
-    help="Also write a job that gates the pipeline, and what .gitignore lacks.",
-)
-@click.option(
-    "--pytest", "with_test", is_flag=True, help="Also write a test that gates the pipeline."
-)
-@click.option(
-    "--converter",
-    metavar="COMMAND",
-    help="A command that reads a file and writes Markdown to standard output.",
-)
-@click.option(
-    "--suffixes",
-    metavar="LIST",
-    help="The files that --converter reads, such as .adoc,.org; by default PDF, Office and HTML.",
-)
-@click.option("--add", is_flag=True, help="Add the questions to the collection that is there.")
+@takes(InitOptions)
 @options.JSON
-def init(
-    folder: Path | None,
-    questions: Path | None,
-    name: str | None,
-    output: Path | None,
-    force: bool,
-    ci: str | None,
-    with_test: bool,
-    converter: str | None,
-    suffixes: str | None,
-    add: bool,
-    as_json: bool,
-) -> None:
+def init(asked: InitOptions, as_json: bool) -> None:
     """Make a judged collection of the documents below FOLDER.
 
     Markdown and text files stay where they are. Where there are others (PDF, DOCX, PPTX, XLSX,
@@ -97,14 +90,16 @@ def init(
     from assay.eval.studies.ingestion.authoring import add_questions, author_folder
     from assay.retrievers.base import AssayError
 
-    used = _choose_converter(converter, suffixes)
+    folder, questions, name, output = asked.folder, asked.questions, asked.name, asked.output
+    ci, force = asked.ci, asked.force
+    used = _choose_converter(asked.converter, asked.suffixes)
     if folder is None or ((folder / FILE).is_file() and not (questions or name or output)):
-        _write_gates(folder, ci, with_test=with_test, force=force, as_json=as_json)
+        _write_gates(folder, ci, with_test=asked.with_test, force=force, as_json=as_json)
         return
     target = find_target(folder, name, output)
     workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
-    test = plan_test(target / PIPELINE, force) if with_test else {}
-    if add:
+    test = plan_test(target / PIPELINE, force) if asked.with_test else {}
+    if asked.add:
         if not questions or force or used:
             raise AssayError("--add: goes with --questions, and not with --force or --converter")
         made, read = add_questions(folder, questions, name, output), None
@@ -122,7 +117,7 @@ def init(
             else {}
         )
         named = {"project": str(project) if project else None}
-        if with_test and made.written:
+        if asked.with_test and made.written:
             named["test"] = str(*test)
         print_json(_describe(made) | named | {"skipped": skipped} | written)
     else:

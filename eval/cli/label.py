@@ -3,12 +3,16 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option, StudyOptions
+from assay.eval.running.study_options import LARGEST
 
 if TYPE_CHECKING:
     from assay.eval.collections.authoring.labelling import LabelledCollection
@@ -19,50 +23,41 @@ if TYPE_CHECKING:
     from assay.eval.studies.judging.export import GradedTable
 
 
+class LabelOptions(StudyOptions):
+    """The options of `assay label`: the table, where its judgments go, and the page."""
+
+    file: Annotated[Path, Argument(), Option(path="file")]
+    collection: Annotated[str | None, Option(("--dataset", "--collection"))] = Field(
+        None, description="Collection that was judged.  [default: what the column collection says]"
+    )
+    output: Path | None = Field(
+        None,
+        description="Leave the collection as it is and write a copy with the judgments, of the "
+        "same format.",
+    )
+    highest: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST,
+        description="The highest grade there is; by default the highest given in the collection.",
+    )
+    serve: bool = Field(False, description="Open a page to judge on; Ctrl-C ends it.")
+    judge: Annotated[str | None, Option(metavar="NAME")] = Field(
+        None, description="Who judges on the page."
+    )
+    port: int = Field(0, ge=0, le=65535, description="Port; 0 picks a free one.  [default: 0]")
+    seed: int = Field(
+        0,
+        ge=0,
+        le=LARGEST,
+        description="Of the order in which the page shows pairs.  [default: 0]",
+    )
+
+
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--dataset",
-    "--collection",
-    "collection",
-    help="Collection that was judged.  [default: what the column collection says]",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Leave the collection as it is and write a copy with the judgments, of the same format.",
-)
-@click.option(
-    "--highest",
-    type=options.at_least(1),
-    help="The highest grade there is; by default the highest given in the collection.",
-)
-@click.option("--serve", is_flag=True, help="Open a page to judge on; Ctrl-C ends it.")
-@click.option("--judge", metavar="NAME", help="Who judges on the page.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Port; 0 picks a free one.  [default: 0]",
-)
-@click.option(
-    "--seed",
-    type=options.at_least(0),
-    default=0,
-    help="Of the order in which the page shows pairs.  [default: 0]",
-)
+@takes(LabelOptions)
 @options.JSON
-def label(
-    file: Path,
-    collection: str | None,
-    output: Path | None,
-    highest: int | None,
-    serve: bool,
-    judge: str | None,
-    port: int,
-    seed: int,
-    as_json: bool,
-) -> None:
+def label(asked: LabelOptions, as_json: bool) -> None:
     """Add the judgments in FILE, a table of `assay pool` with its grades filled in.
 
     With --serve, people judge its pairs on a page of this machine, which shows nothing of runs or
@@ -93,14 +88,15 @@ def label(
     from assay.eval.collections.problems import Problems
     from assay.retrievers.store.locks import changing
 
+    file, output, highest = asked.file, asked.output, asked.highest
     rows = worksheet.read(file)
-    name = collection or find_collection(file, rows)
+    name = asked.collection or find_collection(file, rows)
     card, variant = find(name)
     card = finish_labelling(card)
-    if serve:
+    if asked.serve:
         with changing(card.folder):  # or its files are read while another process adds to them
             judged = load_card(*find(name), unjudged=True)
-        _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
+        _serve(asked, rows, judged, _check_judge(asked.judge), as_json)
         return
     with changing(output or card.folder):
         card, variant = find(name)  # another process may have sealed it again
@@ -134,14 +130,7 @@ def _check_judge(judge: str | None) -> str:
 
 
 def _serve(
-    file: Path,
-    rows: "list[Row]",
-    collection: "Collection",
-    highest: int | None,
-    judge: str,
-    port: int,
-    seed: int,
-    as_json: bool,
+    asked: LabelOptions, rows: "list[Row]", collection: "Collection", judge: str, as_json: bool
 ) -> None:
     """Serve the page to judge on until Ctrl-C."""
     from contextlib import closing, suppress
@@ -152,10 +141,10 @@ def _serve(
     from assay.eval.studies.judging.server import JudgingServer
     from assay.eval.studies.judging.sheet import make_sheet
 
-    sheet = make_sheet(rows, collection, highest)
+    sheet = make_sheet(rows, collection, asked.highest)
     with (
-        closing(GradeFile(find_grade_file(file))) as grades,
-        JudgingServer(AnnotationSession(sheet, grades, judge, seed), port) as server,
+        closing(GradeFile(find_grade_file(asked.file))) as grades,
+        JudgingServer(AnnotationSession(sheet, grades, judge, asked.seed), asked.port) as server,
         suppress(KeyboardInterrupt),
     ):
         if as_json:

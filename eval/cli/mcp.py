@@ -37,11 +37,13 @@ OFFERS = {
     "standing": Offer(()),
     "collections": Offer(("dataset", "list")),
     "stored_runs": Offer(("runs", "list"), ("config", "collection")),
-    "run": Offer(("run",), ("config", "overrides", "dataset", "dry_run", "full")),
+    "run": Offer(("run",), ("config", "overrides", "dataset", "full")),
     "compare": Offer(("compare",), ("runs", "base", "dataset", "measures", "full")),
     "overlap": Offer(("overlap",), ("runs", "k", "by", "full")),
     "audit": Offer(("audit",), ("n", "base", "new", "sd", "hits", "tried", "full")),
-    "choose": Offer(("choose",), ("collection", "overrides", "budget", "max_latency", "full")),
+    "choose": Offer(
+        ("choose",), ("collection", "overrides", "dataset", "budget", "max_latency", "full")
+    ),
     "tune": Offer(("tune",), ("config", "overrides", "dataset", "over", "trials", "full")),
     "ablate": Offer(("ablate",), ("config", "overrides", "dataset", "dry_run", "full")),
     "threshold": Offer(("threshold",), ("config", "overrides", "dataset", "false_empty", "full")),

@@ -1,9 +1,23 @@
 """`assay models`: the models that install without a model hub."""
 
+from typing import Annotated, Literal
+
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import make_console, print_json, print_table
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
+
+
+class FetchOptions(StudyOptions):
+    """The models that are fetched, and their builds."""
+
+    names: Annotated[tuple[str, ...], Argument("[NAME]...")] = ()
+    backend: Literal["auto", "onnx", "st"] = Field(
+        "auto", description="Which build of a model that has several; auto prefers onnx."
+    )
 
 
 @click.group()
@@ -36,15 +50,9 @@ def list_models(as_json: bool) -> None:
 
 
 @models.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "onnx", "st"]),
-    default="auto",
-    help="Which build of a model that has several; auto prefers onnx.",
-)
+@takes(FetchOptions)
 @options.JSON
-def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
+def fetch(asked: FetchOptions, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use.
 
     A model with a damaged file in the cache is fetched again.
@@ -54,7 +62,7 @@ def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     from assay.eval.configs.models import fetch_models
 
     fetched = []
-    for model in fetch_models(names, backend):
+    for model in fetch_models(asked.names, asked.backend):
         fetched.append(asdict(model))
         if not as_json:
             click.echo(f"{model.name} ({model.backend}): {model.folder}")

@@ -171,9 +171,8 @@ def _print_rows(console: "Console", table: "Table") -> None:
     from rich.text import Text
 
     first, *headings = (Text.from_markup(str(column.header)) for column in table.columns)
-    for title in (table.title, first):
-        if title:
-            console.print(title, style="italic")
+    if first:
+        console.print(first, style="italic")
     for row, cells in zip(
         table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True
     ):
@@ -197,7 +196,6 @@ def _print_rows(console: "Console", table: "Table") -> None:
 def make_table(
     first: str,
     *others: str,
-    title: str | None = None,
     left: Collection[str] = (),
     ruled: bool = True,
     whole: bool = False,
@@ -209,12 +207,7 @@ def make_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        title=title,
-        title_justify="left",
-        box=box.SIMPLE_HEAD if ruled else None,
-        pad_edge=False,
-    )
+    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
     table.add_column(first, no_wrap=True)
     for name in others:
         table.add_column(name, justify="left" if name in left else "right", no_wrap=whole)

@@ -1,50 +1,46 @@
 """`assay pool`: what must be judged before runs can be compared on equal terms."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Option
+from assay.eval.running.study_options import LARGEST, RunsOptions
 
 if TYPE_CHECKING:
     from assay.eval.runs.stored import StoredRun
     from assay.eval.studies.judging.pooling import JudgmentPool
 
 
+class PoolOptions(RunsOptions):
+    """The options of `assay pool`: the runs, how much of them, and the table."""
+
+    depth: int = Field(
+        10, ge=1, le=LARGEST, description="Judge the first so many hits of every query."
+    )
+    limit: int | None = Field(
+        None, ge=1, le=LARGEST, description="Write only so many pairs, the first."
+    )
+    output: Annotated[Path, Option(path="file")] = Field(
+        Path("pool.csv"), description="The table to be filled in."
+    )
+
+
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
-@options.dataset("runs")
-@click.option(
-    "--depth",
-    type=options.at_least(1),
-    default=10,
-    show_default=True,
-    help="Judge the first so many hits of every query.",
-)
-@click.option("--limit", type=options.at_least(1), help="Write only so many pairs, the first.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("pool.csv"),
-    show_default=True,
-    help="The table to be filled in.",
-)
+@takes(PoolOptions)
 @options.JSON
-def pool(
-    runs: tuple[str, ...],
-    depth: int,
-    limit: int | None,
-    output: Path,
-    as_json: bool,
-) -> None:
+def pool(asked: PoolOptions, as_json: bool) -> None:
     """Write a table of pairs to judge: the first hits of RUNS that have no judgment.
 
-    Each is a config, the id of a run, the beginning of one, its folder, or the id of a run in
-    MLflow, all on the same collection and judgments. The pairs that decide most between the runs
-    come first, and nothing says which run returned them. Fill in the column grade; `assay label`
-    then adds the judgments to the collection.
+    Each is a config, the id of a run, the beginning of one, or its folder, all on the same
+    collection and judgments. The pairs that decide most between the runs come first, and nothing
+    says which run returned them. Fill in the column grade; `assay label` then adds the judgments to
+    the collection.
 
     Of two runs or more it says whether judging the pairs could turn which run is better.
     """
@@ -56,6 +52,8 @@ def pool(
     from assay.retrievers.store.files import write_atomically
     from assay.retrievers.store.locks import changing
 
+    output, depth = asked.output, asked.depth
+
     def check_free() -> None:
         if output.exists():
             raise AssayError(
@@ -63,9 +61,9 @@ def pool(
             )
 
     check_free()
-    stored = resolve_all(runs, ConsoleProgress())
+    stored = resolve_all(asked.references, ConsoleProgress())
     made = make_pool(stored, depth)
-    written = made.pairs[:limit]
+    written = made.pairs[: asked.limit]
     if written:
         with changing(output):
             check_free()

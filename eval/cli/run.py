@@ -13,15 +13,11 @@ from assay.eval.running.study_options import RERUN, PipelineOptions, WorkerOptio
 
 if TYPE_CHECKING:
     from assay.eval.runs.summary.summary import Summary
-    from assay.eval.studies.ingestion.dry_run import DryRun
 
 
 class RunCommandOptions(WorkerOptions, PipelineOptions):
     """The options of `assay run`: the pipelines to run, and how."""
 
-    dry_run: bool = Field(
-        False, description="Ask no service: say what the run should be billed, and make none."
-    )
     rerun: Annotated[bool, RERUN] = Field(
         False, description="Measure again though an equal run is stored."
     )
@@ -56,16 +52,6 @@ def run(asked: RunCommandOptions, no_track: bool, as_json: bool) -> None:
     progress = ConsoleProgress()
     config, overrides = asked.choose(options.tell_project())
     wanted = [load_config(each, overrides) for each in config]  # refused before any takes its time
-    if asked.dry_run:
-        from assay.eval.studies.ingestion.dry_run import estimate_run
-
-        estimates = [estimate_run(settings, progress) for settings in wanted]
-        if not as_json:
-            for estimate in estimates:
-                _print_dry_run(estimate)
-        else:
-            _print_json([estimate.as_json() for estimate in estimates])
-        return
     told = []
     with distribute(asked.ray, progress, asked.ray_gpus) as pool:
         for settings in wanted:
@@ -110,23 +96,3 @@ def print_summary(summary: "Summary", reused: bool = False, full: bool | None = 
     if reused:
         created = summary.run.manifest.created
         print_text(f"Nothing has changed since {created}; --rerun measures again.", "dim")
-
-
-def _print_dry_run(found: "DryRun") -> None:
-    """Print the estimated bill of a run."""
-    from assay.eval.cli.output import make_console, make_table, print_table
-    from assay.eval.runs.summary.cost import dollars
-
-    console = make_console()
-    title = f"{found.config} on {found.collection}: {found.chunks:,} chunks, no query was sent"
-    console.print(title, style="bold", markup=False)
-    if not found.items:
-        console.print("All of it runs on this machine, and costs nothing.")
-        return
-    table = make_table("part", "what", "number", "unit", "USD", left=("what", "unit"))
-    for item in found.items:
-        usd = "no price known" if item.usd is None else dollars(item.usd)
-        table.add_row(item.part, item.what, f"{item.units:,}", item.unit, usd)
-    print_table(console, table)
-    total = "not known: give price_usd" if found.usd is None else f"{dollars(found.usd)} USD"
-    console.print(f"In all about {total}; tokens are estimated at 3 bytes each.")

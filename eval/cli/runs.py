@@ -97,11 +97,10 @@ def show(run: str, as_json: bool) -> None:
     RUN is the id of a run, the beginning of one, or its folder.
     """
     from assay.eval.configs.locations import reports_folder
-    from assay.eval.running.run_references import find_stored
     from assay.eval.runs.machine_load import describe_disturbance
-    from assay.eval.runs.stored import load
+    from assay.eval.runs.stored import find, load
 
-    folder = find_stored(reports_folder(), run)
+    folder = find(reports_folder(), run)
     manifest = load(folder).manifest  # raises the error of a run that cannot be read
     row = read_run(folder)
     assert row is not None
@@ -139,8 +138,8 @@ def delete(asked: DeleteOptions, as_json: bool) -> None:
     --yes.
     """
     from assay.eval.configs.locations import reports_folder
-    from assay.eval.running.run_references import find_stored
     from assay.eval.runs.run_folder import remove_run
+    from assay.eval.runs.stored import find
     from assay.retrievers.base import AssayError
 
     runs, dry_run, yes = asked.runs, asked.dry_run, asked.yes
@@ -150,7 +149,7 @@ def delete(asked: DeleteOptions, as_json: bool) -> None:
         raise AssayError("--json: does not ask for confirmation; give --yes or --dry-run")
     rows = list_runs(reports_folder(), asked)
     if runs:
-        named = {find_stored(reports_folder(), run).name for run in runs}
+        named = {find(reports_folder(), run).name for run in runs}
         rows = [row for row in rows if row.id in named]
     if not as_json:
         _print_doomed(rows)

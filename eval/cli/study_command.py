@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
@@ -181,6 +182,8 @@ def _find_kind(field: FieldInfo, told: Option) -> tuple[click.ParamType[Any] | N
         return click.Choice(get_args(plain)), many, plain
     if plain is Path:
         return _make_path(told), many, plain
+    if plain is datetime:
+        return click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), many, plain
     if plain in (int, float):
         return _bound(plain, field), many, plain
     return (click.STRING if plain is str else None), many, plain

@@ -1,23 +1,78 @@
 """`assay traces`: rankings and queries from the searches of a user's own system."""
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
 from assay.eval.cli.output import present, print_json, print_next, show_path
 from assay.eval.cli.report_screen import print_report
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, StudyOptions
+from assay.eval.running.study_options import LARGEST
 
-if TYPE_CHECKING:
-    from datetime import datetime
+Region = Annotated[
+    str | None,
+    Field(description="Country, as DE: finds telephone numbers as they are written there."),
+]
 
-SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-NAME = click.option("--name", default="traces", show_default=True, help="What to call the system.")
-REGION = click.option(
-    "--region", help="Country, as DE: finds telephone numbers as they are written there."
-)
-CONSENT = click.option("--consent", is_flag=True, help="Store the text of queries, masked.")
+
+class TraceOptions(StudyOptions):
+    """Traces, and whether their texts may be stored."""
+
+    sources: Annotated[tuple[str, ...], Argument("SOURCE...")] = Field(min_length=1)
+    consent: bool = Field(False, description="Store the text of queries, masked.")
+
+
+class ReadOptions(TraceOptions):
+    """The options of `assay traces read`."""
+
+    dataset: str | None = Field(
+        None, description="A collection: write its queries alone, by its own ids and texts."
+    )
+    output: Path | None = Field(None, description="A new folder for run.jsonl.")
+    name: str = Field("traces", description="What to call the system.")
+
+
+class SampleOptions(TraceOptions):
+    """The options of `assay traces sample`."""
+
+    documents: str = Field(description="The folder, or collection, that is searched.")
+    number: int = Field(150, ge=1, le=LARGEST, description="Queries to draw.")
+    seed: int = Field(0, ge=0, le=LARGEST, description="Of the draw.")
+    depth: int = Field(
+        10,
+        ge=1,
+        le=LARGEST,
+        description="Judge so many hits of your system, and of --config, for every query.",
+    )
+    config: str = Field(
+        "bm25", description="A pipeline whose hits are judged beside those of your system."
+    )
+    region: Region = None
+    name: str | None = Field(
+        None, description="Name of the new collection.  [default: NAME-traffic]"
+    )
+    output: Path | None = Field(
+        None, description="Where the card goes.  [default: ./datasets/NAME]"
+    )
+
+
+class DriftOptions(TraceOptions):
+    """The options of `assay traces drift`."""
+
+    at: datetime | None = Field(
+        None,
+        description="Time of day in UTC at which the later period begins.  [default: the second "
+        "SOURCE is it]",
+    )
+    dataset: str | None = Field(
+        None, description="A judged collection: what its queries stand for, and what not."
+    )
+    region: Region = None
 
 
 @click.group()
@@ -31,21 +86,10 @@ def traces() -> None:
 
 
 @traces.command()
-@SOURCES
-@click.option("--dataset", help="A collection: write its queries alone, by its own ids and texts.")
-@click.option("--output", type=click.Path(path_type=Path), help="A new folder for run.jsonl.")
-@NAME
-@CONSENT
+@takes(ReadOptions)
 @options.FULL
 @options.JSON
-def read(
-    sources: tuple[str, ...],
-    dataset: str | None,
-    output: Path | None,
-    name: str,
-    consent: bool,
-    as_json: bool,
-) -> None:
+def read(asked: ReadOptions, as_json: bool) -> None:
     """Say what traces hold, and write the rankings of every step.
 
     `assay import` judges the file that is written, and `assay explain` then tells at which step
@@ -55,61 +99,25 @@ def read(
     from assay.eval.studies.traces import reading
     from assay.eval.studies.traces.report import report_reading
 
-    made = reading.read(sources, dataset, output, consent, name, ConsoleProgress())
+    made = reading.read(
+        asked.sources, asked.dataset, asked.output, asked.consent, asked.name, ConsoleProgress()
+    )
     if as_json:
         print_json(made.as_json())
         return
     print_report(report_reading(made))
     for path in made.files:
         click.echo(f"written: {show_path(path)}")
-    if dataset and made.files:
+    if asked.dataset and made.files:
         missing = " --missing drop" if made.lacking else ""
-        print_next(f"import {show_path(made.files[0])} --dataset {dataset}{missing}")
+        print_next(f"import {show_path(made.files[0])} --dataset {asked.dataset}{missing}")
 
 
 @traces.command()
-@SOURCES
-@click.option("--documents", required=True, help="The folder, or collection, that is searched.")
-@click.option(
-    "--number", type=options.at_least(1), default=150, show_default=True, help="Queries to draw."
-)
-@click.option("--seed", type=options.at_least(0), default=0, show_default=True, help="Of the draw.")
-@click.option(
-    "--depth",
-    type=options.at_least(1),
-    default=10,
-    show_default=True,
-    help="Judge so many hits of your system, and of --config, for every query.",
-)
-@click.option(
-    "--config",
-    default="bm25",
-    show_default=True,
-    help="A pipeline whose hits are judged beside those of your system.",
-)
-@REGION
-@click.option("--name", help="Name of the new collection.  [default: NAME-traffic]")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Where the card goes.  [default: ./datasets/NAME]",
-)
-@CONSENT
+@takes(SampleOptions)
 @options.FULL
 @options.JSON
-def sample(
-    sources: tuple[str, ...],
-    documents: str,
-    number: int,
-    seed: int,
-    depth: int,
-    config: str,
-    region: str | None,
-    name: str | None,
-    output: Path | None,
-    consent: bool,
-    as_json: bool,
-) -> None:
+def sample(asked: SampleOptions, as_json: bool) -> None:
     """Draw queries of your traffic to be judged, each with a known chance.
 
     Searches of the same words count as one query. All that are asked most are drawn; of the others
@@ -124,14 +132,18 @@ def sample(
     from assay.eval.studies.traces.report import report_sample
     from assay.retrievers.base import AssayError
 
-    if not consent:
+    if not asked.consent:
         raise AssayError(
             "--consent: a sample stores the texts of queries, masked; say --consent to allow it"
         )
-    spec = sample_files.SampleSpec(number, seed, depth, region)
-    resources = make_resources()
     made = sample_files.sample(
-        sources, documents, spec, load_config(config, ()), name, output, resources
+        asked.sources,
+        asked.documents,
+        sample_files.SampleSpec(asked.number, asked.seed, asked.depth, asked.region),
+        load_config(asked.config, ()),
+        asked.name,
+        asked.output,
+        make_resources(),
     )
     if as_json:
         print_json(made.as_json())
@@ -143,25 +155,10 @@ def sample(
 
 
 @traces.command()
-@SOURCES
-@click.option(
-    "--at",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
-    help="Time of day in UTC at which the later period begins.  [default: the second SOURCE is it]",
-)
-@click.option("--dataset", help="A judged collection: what its queries stand for, and what not.")
-@REGION
-@CONSENT
+@takes(DriftOptions)
 @options.FULL
 @options.JSON
-def drift(
-    sources: tuple[str, ...],
-    at: "datetime | None",
-    dataset: str | None,
-    region: str | None,
-    consent: bool,
-    as_json: bool,
-) -> None:
+def drift(asked: DriftOptions, as_json: bool) -> None:
     """Say what moved between two periods of traffic.
 
     Two SOURCEs, the earlier first, or any with --at. Tested are how many searches found nothing,
@@ -169,16 +166,14 @@ def drift(
     5 % of comparisons. With --dataset, queries to judge next are named. The page is written with
     --consent, since it shows texts of queries.
     """
-    from datetime import UTC
-
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.report.files import write_blocks
     from assay.eval.studies.traces.period_comparison import compare
     from assay.eval.studies.traces.report import report_drift
 
-    moment = at.replace(tzinfo=UTC) if at else None
-    found = compare(sources, moment, dataset, region, make_resources())
+    moment = asked.at.replace(tzinfo=UTC) if asked.at else None
+    found = compare(asked.sources, moment, asked.dataset, asked.region, make_resources())
     told = report_drift(found)
-    page = write_blocks(found, told, reports_folder() / found.id) if consent else None
+    page = write_blocks(found, told, reports_folder() / found.id) if asked.consent else None
     present(found, as_json, lambda _: print_report(told), report=page)

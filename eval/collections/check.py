@@ -14,6 +14,7 @@ from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.permissions import find_faults, keep_allowed
 from assay.eval.collections.problems import QUIET, Problem, Problems
+from assay.eval.collections.unwanted import find_unwanted
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
@@ -100,6 +101,7 @@ def _check_content(
         problems.note(place, unsearched)
     _check_language(card, documents, place, problems)
     _check_permissions(card, documents, queries, books, problems)
+    _check_unwanted(card, documents, place, problems)
     if card.sizes is not None and legible:
         first = [  # as a sealed card counts them
             keep_allowed(card, queries.items[name], items.values(), documents)
@@ -108,6 +110,16 @@ def _check_content(
         ]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
+
+
+def _check_unwanted(
+    card: Card, documents: Mapping[str, Document], place: Path, problems: Problems
+) -> None:
+    """Report unwanted documents that there are not."""
+    try:
+        find_unwanted(card, documents.values())
+    except AssayError as error:
+        problems.error(place, 0, str(error).removeprefix(f"{place}: "))
 
 
 def _check_permissions(

@@ -1,26 +1,21 @@
-"""References to runs on a command line: a config, a stored run, or a run of MLflow."""
+"""References to runs on a command line: a config, or a stored run."""
 
-import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config, list_configs
-from assay.eval.runs.files import LOGGED
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun, find, load
 from assay.retrievers.base import AssayError, Progress
-
-MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> StoredRun:
     """Return the stored run that `reference` means; that of a config is made if there is none.
 
-    It may be a config by its path or name, to which `overrides` are applied; the id of a run, the
-    beginning of one, or its folder; or the id of a run in MLflow. Raises AssayError for overrides
-    of a reference that is no config.
+    It may be a config by its path or name, to which `overrides` are applied; or the id of a run,
+    the beginning of one, or its folder. Raises AssayError for overrides of a reference that is no
+    config.
     """
     split_overrides([reference, *overrides])
     if is_config(reference):
@@ -31,7 +26,7 @@ def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> Sto
         run = outcome.run
         assert isinstance(run, StoredRun)
         return run
-    return load(find_stored(reports_folder(), reference, list_configs()))
+    return load(find(reports_folder(), reference, list_configs()))
 
 
 def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun]:
@@ -41,16 +36,6 @@ def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun
         resolve(reference, overrides if is_config(reference) else (), progress)
         for reference in named
     ]
-
-
-def find_stored(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
-    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow.
-
-    `others` are what else the caller could have meant. Raises AssayError.
-    """
-    if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
-        return _find_logged(reports, reference)
-    return find(reports, reference, others)
 
 
 def load_all(reports: Path, progress: Progress) -> list[StoredRun]:
@@ -79,18 +64,3 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     if overrides and not any(map(is_config, references)):
         raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
     return references, overrides
-
-
-def _find_logged(reports: Path, mlflow_id: str) -> Path:
-    """Return the folder of the run that MLflow knows by `mlflow_id`."""
-    for path in sorted(reports.glob(f"*/{LOGGED}")):
-        if json.loads(path.read_bytes()).get("run_id") == mlflow_id:
-            return path.parent
-    from assay.eval.tracking.store import connect, redact, tracking_uri
-
-    uri = tracking_uri()
-    with connect(uri) as client:
-        name = client.get_run(mlflow_id).data.tags.get("assay.run")
-    if name is None:
-        raise AssayError(f"{mlflow_id}: a run in {redact(uri)}, but not one of a pipeline")
-    return find(reports, str(name))

@@ -82,7 +82,8 @@ class Runner:
     """A runner of tasks. All runs are `stored` in `reports`, or only those passed to `store`.
 
     Each run keeps the measures of its config, and `measure`. A run that is not stored is scored the
-    same way, and is not timed alone. `helpers` run the tasks that are not stored.
+    same way, and is not timed alone. `helpers` run the tasks that are not stored. So many
+    collections are `kept` in memory.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Runner:
         *,
         stored: bool = True,
         helpers: Helpers | None = None,
+        kept: int = 1,
     ) -> None:
         self._measure = measure
         self._resources = resources
@@ -100,7 +102,7 @@ class Runner:
         self._stored = stored
         self._helpers = helpers
         self._circumstances = environment.describe()
-        self._load = lru_cache(maxsize=1)(partial(load, progress=resources.progress))
+        self._load = lru_cache(maxsize=kept)(partial(load, progress=resources.progress))
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
         self._validated = lru_cache(maxsize=1)(_start_validated)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.eval.collections import loading
 from assay.eval.collections.card import FILE
-from assay.eval.collections.catalog import find_card, list_cards
+from assay.eval.collections.catalog import find_card, is_collection, list_cards
 from assay.eval.collections.formats.native import make_document
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
@@ -80,6 +80,5 @@ def is_bare(reference: str) -> bool:
             f"{reference}: there is no such folder or file, nor a collection; these are: "
             f"{', '.join(named) or 'none'}{suggest(reference, named)}"
         )
-    cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
-    is_card = place.name == FILE or any((place / name).is_file() for name in cards)
+    is_card = place.name == FILE or is_collection(place)
     return place.exists() and reference not in named and not is_card

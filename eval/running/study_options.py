@@ -21,6 +21,11 @@ def split_names(given: Any) -> Any:
     return tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else given
 
 
+def name_dataset(dataset: str) -> str:
+    """Return the override that runs a config on a collection."""
+    return f"dataset={json.dumps(dataset)}"
+
+
 Reference = Annotated[str, BeforeValidator(str)]  # a path or a name
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 Overrides = Annotated[tuple[str, ...], Argument("[KEY.PATH=VALUE]...")]
@@ -44,7 +49,7 @@ class ChangeOptions(StudyOptions):
     @property
     def changes(self) -> tuple[str, ...]:
         """All overrides: the collection is one."""
-        named = () if self.dataset is None else (f"dataset={json.dumps(self.dataset)}",)
+        named = () if self.dataset is None else (name_dataset(self.dataset),)
         return (*self.overrides, *named)
 
 
@@ -131,7 +136,7 @@ class RunsOptions(StudyOptions):
     @property
     def references(self) -> tuple[str, ...]:
         """The runs, and all overrides: the collection is one."""
-        named = () if self.dataset is None else (f"dataset={json.dumps(self.dataset)}",)
+        named = () if self.dataset is None else (name_dataset(self.dataset),)
         return (*self.runs, *named)
 
 

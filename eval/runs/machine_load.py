@@ -149,13 +149,13 @@ def _count_children() -> float:
     """Return the CPU seconds of the processes that descend from this one and still run."""
     parents: dict[int, int] = {}
     spent: dict[int, int] = {}
-    for path in PROCESSES.glob("[0-9]*/stat"):
+    for folder in PROCESSES.glob("[0-9]*"):
         try:
             # The name of a program, in brackets, may hold anything.
-            row = path.read_text(errors="replace").rpartition(")")[2].split()
+            row = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue  # it has ended
-        process = int(path.parent.name)
+        process = int(folder.name)
         parents[process], spent[process] = int(row[1]), sum(map(int, row[11:15]))
     own = {os.getpid()}
     found: set[int] = set()

@@ -209,6 +209,9 @@ class NumRel(TrecMeasure):
     direction = "neither"
     within = COUNT
 
+    def score_columns(self, grid: Grid) -> Floats:
+        return np.asarray(grid.relevant, float)
+
 
 class NumQ(TrecMeasure):
     meaning = "queries"

@@ -181,8 +181,8 @@ def choose_headline(names: Iterable[str]) -> str:
 def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """Return {measure: {query id: score}} for every query of `gold`, by the names shown.
 
-    A query whose ranking is empty scores 0 in every measure but `Empty` and those that packages
-    add. Raises AssayError where a measure has no name, or cannot score these judgments.
+    A query whose ranking is empty scores 0 in every measure but `Empty`, `NumRel` and those that
+    packages add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
     found = {item.name: item for item in map(find, names)}
     columnar = [item for item in found.values() if item.columnar]

@@ -66,85 +66,160 @@ def randomise_family(
     the share that these groups are of all there are (see `groups.list_independent`). With a single
     case in each group the result is the same, to the bit, as without.
     """
-    tests = differences.shape[1]
-    given = differences
-    differences = np.where(np.abs(differences) > TIE, differences, 0.0)
-    totals = differences.sum(axis=0)
-    mixed = groups is not None and 0 < share < 1 and not are_single(groups)
-    if groups is not None and not are_single(groups):
-        differences = list_independent(differences, groups, share)
-        differences = np.where(np.abs(differences) > TIE, differences, 0.0)
-    scale = np.sqrt(np.sum(differences**2, axis=0))
-    moved = np.flatnonzero(scale > 0)
-    p_values, reach = np.ones(tests), np.ones(tests)
-    families = [range(tests), *parts]
-    adjusted = [np.ones(tests) for _ in families]
-    level = ALPHA
-    if len(moved):
-        scaled = (differences[:, moved] / scale[moved]).astype(np.float32)
-        rows = np.any(scaled != 0, axis=1)
-        if np.count_nonzero(rows) <= MOST_ENUMERATED:
-            scaled = scaled[rows]
-        blocks = _find_blocks(scaled)
-        sums = totals[moved] / scale[moved] if mixed else scaled.sum(axis=0)
-        seen = np.abs(sums.astype(np.float32))
-        members = (np.flatnonzero(np.isin(moved, family)) for family in families)
-        orders = [own[np.argsort(-seen[own], kind="stable")] for own in members]
-        above = np.zeros(len(moved))  # draws in which a column itself is as extreme
-        # Draws in which it or any of smaller statistic is.
-        beyond = [np.zeros(len(order)) for order in orders]
-        best = np.abs(scaled).sum(axis=0)
-        before = np.count_nonzero(seen[:, None] > best + SAME, axis=0)  # that would stay ahead
-        behind = [np.flatnonzero(before == place) for place in range(len(moved))]
-        beyond_best = np.zeros(len(moved))
-        extremes = []  # the largest statistic of each draw
-        draws = 0
-        limits, best_limits = seen - SAME, best - SAME
-        for signs in list_signs(scaled):
-            drawn = np.empty((len(moved), signs.shape[1]), dtype=np.float32)
-            for cases, columns in blocks:
-                drawn[columns] = np.abs(signs[cases].T @ scaled[cases, columns]).T
-            above += np.count_nonzero(drawn >= limits[:, None], axis=1)
-            for order, count in zip(orders, beyond, strict=True):
-                largest = np.zeros_like(drawn[0])
-                # A column at a time, which the processor's cache holds.
-                for place in reversed(range(len(order))):
-                    column = order[place]
-                    np.maximum(largest, drawn[column], out=largest)
-                    count[place] += np.count_nonzero(largest >= limits[column])
-                    for other in behind[place] if order is orders[0] else ():
-                        beyond_best[other] += np.count_nonzero(largest >= best_limits[other])
-                if order is orders[0]:
-                    extremes.append(largest)
-            draws += signs.shape[1]
-        extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
-        alone = (above + extra) / (draws + extra)
-        for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
-            alone[i] = _enumerate_alone(scaled[:, i], float(seen[i]) if mixed else None)
-        p_values[moved] = alone
-        for order, count, values in zip(orders, beyond, adjusted, strict=True):
-            stepped = np.maximum((count + extra) / (draws + extra), alone[order])
-            values[moved[order]] = np.maximum.accumulate(stepped)
-        ahead = np.append(0.0, adjusted[0][moved[orders[0]]])[before]
-        least = 2.0 ** (1 - np.count_nonzero(scaled, axis=0))
-        if len(moved) > 1:
-            level = _find_level(np.concatenate(extremes), extra)
-        reach[moved] = np.max([(beyond_best + extra) / (draws + extra), least, ahead], axis=0)
-        for part, values in zip(parts, adjusted[1:], strict=True):
-            few = np.count_nonzero(np.any(differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
-            if few and extra:  # all signs can be tried of it, if not of the whole
-                of_part = randomise_family(given[:, part], groups=groups, share=share)
-                values[list(part)] = of_part.adjusted
+    families = [range(differences.shape[1]), *parts]
+    sample = _Sample.of(differences, groups, share)
+    tally = _Tally(sample, families)
+    for signs in list_signs(sample.scaled) if len(sample.moved) else ():
+        tally.add(signs)
+    alone = tally.test_alone()
+    adjusted = [tally.step_down(family, alone) for family in range(len(families))]
+    for part, values in zip(parts, adjusted[1:], strict=True):
+        few = np.count_nonzero(np.any(sample.differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
+        if few and not sample.enumerable:  # all signs can be tried of it, if not of the whole
+            of_part = randomise_family(differences[:, part], groups=groups, share=share)
+            values[list(part)] = of_part.adjusted
     return FamilyTest(
-        tuple(p_values.tolist()),
+        tuple(sample.spread(alone).tolist()),
         tuple(adjusted[0].tolist()),
-        tuple(reach.tolist()),
-        level,
+        tuple(tally.find_reach(adjusted[0]).tolist()),
+        tally.find_level(),
         tuple(
             tuple(values[list(part)].tolist())
             for part, values in zip(parts, adjusted[1:], strict=True)
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The differences of a family, and its columns that are not all 0, each of length 1.
+
+    Attributes:
+        differences: Those that signs are drawn for, of shape (cases, tests).
+        moved: The places of the columns that are not all 0.
+        scaled: These columns; only the rows that are not all 0, if their signs can be enumerated.
+        seen: The absolute sum of each as it was observed.
+        mixed: True if that is not the sum of `scaled`, as where groups are a share of all.
+    """
+
+    differences: NDArray[np.float64]
+    moved: NDArray[np.intp]
+    scaled: NDArray[np.float32]
+    seen: NDArray[np.float32]
+    mixed: bool
+
+    @classmethod
+    def of(
+        cls, differences: NDArray[np.float64], groups: NDArray[np.int64] | None, share: float
+    ) -> "_Sample":
+        """Return the sample of a family; see `randomise_family` for `groups` and `share`."""
+        grouped = groups is not None and not are_single(groups)
+        differences = np.where(np.abs(differences) > TIE, differences, 0.0)
+        totals = differences.sum(axis=0)
+        if groups is not None and grouped:
+            differences = list_independent(differences, groups, share)
+            differences = np.where(np.abs(differences) > TIE, differences, 0.0)
+        scale = np.sqrt(np.sum(differences**2, axis=0))
+        moved = np.flatnonzero(scale > 0)
+        scaled = (differences[:, moved] / scale[moved]).astype(np.float32)
+        rows = np.any(scaled != 0, axis=1)
+        if np.count_nonzero(rows) <= MOST_ENUMERATED:
+            scaled = scaled[rows]
+        mixed = grouped and 0 < share < 1
+        sums = totals[moved] / scale[moved] if mixed else scaled.sum(axis=0)
+        return cls(differences, moved, scaled, np.abs(sums.astype(np.float32)), mixed)
+
+    @property
+    def enumerable(self) -> bool:
+        """True if all signs of the rows can be tried."""
+        return len(self.scaled) <= MOST_ENUMERATED
+
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of the columns in `moved` as values of all tests; 1 for the others."""
+        spread = np.ones(self.differences.shape[1])
+        spread[self.moved] = values
+        return spread
+
+
+class _Tally:
+    """Counts of the draws in which statistics of a sample are as extreme as those seen.
+
+    `families` are columns of the differences, the first all of them.
+    """
+
+    def __init__(self, sample: _Sample, families: Sequence[Sequence[int]]) -> None:
+        seen = sample.seen
+        members = (np.flatnonzero(np.isin(sample.moved, family)) for family in families)
+        self._sample = sample
+        self._blocks = _find_blocks(sample.scaled) if len(seen) else []
+        self._orders = [own[np.argsort(-seen[own], kind="stable")] for own in members]
+        self._above = np.zeros(len(seen))  # draws in which a column itself is as extreme
+        # Draws in which it or any of smaller statistic is.
+        self._beyond = [np.zeros(len(order)) for order in self._orders]
+        best = np.abs(sample.scaled).sum(axis=0)
+        # The number of columns that would stay ahead of a column at its best.
+        self._before = np.count_nonzero(seen[:, None] > best + SAME, axis=0)
+        self._behind = [np.flatnonzero(self._before == place) for place in range(len(seen))]
+        self._beyond_best = np.zeros(len(seen))
+        self._limits, self._best_limits = seen - SAME, best - SAME
+        self._extremes: list[NDArray[np.float32]] = []  # the largest statistic of each draw
+        self._draws = 0
+        # Where draws are random, what was seen counts as a draw too.
+        self._extra = 0 if sample.enumerable else 1
+
+    def add(self, signs: NDArray[np.float32]) -> None:
+        """Count the draws of `signs`, of shape (cases, draws)."""
+        scaled = self._sample.scaled
+        drawn = np.empty((scaled.shape[1], signs.shape[1]), dtype=np.float32)
+        for cases, columns in self._blocks:
+            drawn[columns] = np.abs(signs[cases].T @ scaled[cases, columns]).T
+        self._above += np.count_nonzero(drawn >= self._limits[:, None], axis=1)
+        for order, count in zip(self._orders, self._beyond, strict=True):
+            whole = order is self._orders[0]
+            largest = np.zeros_like(drawn[0])
+            # A column at a time, which the processor's cache holds.
+            for place in reversed(range(len(order))):
+                column = order[place]
+                np.maximum(largest, drawn[column], out=largest)
+                count[place] += np.count_nonzero(largest >= self._limits[column])
+                for other in self._behind[place] if whole else ():
+                    self._beyond_best[other] += np.count_nonzero(
+                        largest >= self._best_limits[other]
+                    )
+            if whole:
+                self._extremes.append(largest)
+        self._draws += signs.shape[1]
+
+    def test_alone(self) -> NDArray[np.float64]:
+        """Return the p-value of each column for itself."""
+        scaled, seen, mixed = self._sample.scaled, self._sample.seen, self._sample.mixed
+        alone = self._share(self._above)
+        for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
+            alone[i] = _enumerate_alone(scaled[:, i], float(seen[i]) if mixed else None)
+        return alone
+
+    def step_down(self, family: int, alone: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the adjusted p-values of all tests in a family; 1 outside of it."""
+        order, values = self._orders[family], np.ones(len(alone))
+        stepped = np.maximum(self._share(self._beyond[family]), alone[order])
+        values[order] = np.maximum.accumulate(stepped) if len(order) else stepped
+        return self._sample.spread(values)
+
+    def find_reach(self, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smallest adjusted p-value that each test could have; see `FamilyTest`."""
+        ahead = np.append(0.0, adjusted[self._sample.moved[self._orders[0]]])[self._before]
+        least = 2.0 ** (1 - np.count_nonzero(self._sample.scaled, axis=0))
+        reach = np.max([self._share(self._beyond_best), least, ahead], axis=0)
+        return self._sample.spread(reach)
+
+    def find_level(self) -> float:
+        """Return the level of each single test at which the largest statistic keeps .05."""
+        if len(self._sample.moved) < 2:
+            return ALPHA
+        return _find_level(np.concatenate(self._extremes), self._extra)
+
+    def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (counts + self._extra) / max(self._draws + self._extra, 1)
 
 
 def _find_blocks(

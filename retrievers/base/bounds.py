@@ -5,6 +5,7 @@ They are far above the sizes people write, and low enough that reading up to the
 
 import gzip
 import io
+import re
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -18,6 +19,7 @@ CELL = 250_000  # characters of a cell of questions
 SETTINGS = MEGABYTE  # a text of YAML; a megabyte takes ten seconds
 JSON_DEPTH = 200  # lists and objects within each other; pydantic reads as many
 YAML_DEPTH = 100
+HTML_DEPTH = 10_000  # elements within each other; browsers flatten more than 512
 YAML_REPEATED = 100_000  # values that the aliases of a text stand for, all together
 VALUE = 32  # bytes that count for a value of an object, in addition to its text
 ROWS = 1 << 20  # of a sheet, as in Excel
@@ -31,6 +33,13 @@ MEMBERS = 10_000  # files in an archive that is one document
 CONVERSION = 20
 CONVERSION_PER_MEGABYTE = {".htm": 10, ".html": 10, ".pdf": 300}
 CONVERSION_PER_MEGABYTE_PACKED = 40
+# A tag of an element that has an end tag; the groups are the slashes of `</p>` and of `<p/>`.
+TAG = re.compile(
+    rb"<(/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|body|caption"
+    rb"|colgroup|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr)\b(?!-))"
+    rb"[a-z][^<>]*?(/?)>",
+    re.I,
+)
 
 
 class BoundError(AssayError):
@@ -115,6 +124,19 @@ def check_text(characters: int, size: int) -> str:
     if characters <= allowed:
         return ""
     return f"gives {characters:,} characters, over {EXPANSION} times its size"
+
+
+def check_page(data: bytes) -> str:
+    """Return why an HTML page is refused before it is parsed, "" if it is not.
+
+    Elements that may lack their end tag do not count: they need not be within each other.
+    """
+    depth = 0
+    for tag in TAG.finditer(data):
+        depth = max(depth - 1, 0) if tag[1] else depth + (not tag[2])
+        if depth > HTML_DEPTH:
+            return f"nests elements over {HTML_DEPTH:,} deep; fewer are read"
+    return ""
 
 
 def limit_conversion(suffix: str, size: int) -> int:

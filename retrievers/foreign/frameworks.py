@@ -56,9 +56,8 @@ class Framework:
     def suits(self, found: Any) -> bool:
         """Return True if `found` is such a retriever. Raises ImportError without the package."""
         module, _, name = self.base.rpartition(".")
-        inputs = getattr(found, "__haystack_input__", found)  # a component must take a query
         return isinstance(found, getattr(import_module(module), name)) and (
-            inputs is found or hasattr(inputs, "query")
+            self.module != "haystack" or _takes_query(found)
         )
 
 
@@ -239,14 +238,18 @@ def adapt(given: Any) -> FrameworkRetriever | None:
         method = getattr(given, framework.method, None)
         if not inspect.ismethod(method) or isinstance(given, type):
             continue
-        inputs = getattr(given, "__haystack_input__", None)  # of a SuperComponent too
-        named = "query" in inspect.signature(method).parameters or hasattr(inputs, "query")
-        if type_ == "haystack" and not named:
+        if type_ == "haystack" and not _takes_query(given):
             continue
         called = f"{type(given).__module__}:{type(given).__qualname__}"
         values: dict[str, Any] = {"type": type_, "object": called, "nondeterministic": True}
         return FrameworkRetriever(FrameworkSettings.model_construct(**values), given)
     return None
+
+
+def _takes_query(component: Any) -> bool:
+    """Return True if a component of Haystack takes a query; a SuperComponent declares it only."""
+    inputs = getattr(component, "__haystack_input__", None)
+    return hasattr(inputs, "query") or "query" in inspect.signature(component.run).parameters
 
 
 def _read_names(said: Mapping[str, Any], *ids: str | None) -> list[str]:

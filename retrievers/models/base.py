@@ -76,14 +76,6 @@ class Encoder(Model):
             seconds = time.perf_counter() - start
             yield EncodedPart(range(begin, begin + len(block)), vectors, seconds)
 
-    def expect(self, texts: Sequence[str]) -> Usage:
-        """Return the usage that the service should count for passages, without calling it."""
-        return Usage()
-
-    def expect_query(self, text: str) -> Usage:
-        """Return the usage that the service should count for a query, without calling it."""
-        return self.expect([text])
-
     @abstractmethod
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""

@@ -147,14 +147,6 @@ class CachingEncoder(Encoder):
         length = np.linalg.norm(mean)
         return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
 
-    def expect(self, texts: Sequence[str]) -> Usage:
-        """Return the usage that the encoder behind the cache expects."""
-        return self._encoder.expect(texts)
-
-    def expect_query(self, text: str) -> Usage:
-        """Return the usage that the encoder behind the cache expects."""
-        return self._encoder.expect_query(text)
-
     def metadata(self) -> Mapping[str, Any]:
         """Return the facts of the encoder behind the cache."""
         return self._encoder.metadata()

@@ -7,13 +7,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.retrievers.base import AssayError, cut
-from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 
 SHOWN = 60  # characters of each text in a note
@@ -60,11 +59,6 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
     def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step."""
         return WritingStep(self, self.open(resources))
-
-    def expect(self, query: str) -> Usage:
-        """Return the approximate number of tokens of a call, without making it."""
-        size = len(self.write_prompt(query).text.encode("utf-8", "replace"))
-        return Usage(size // USUAL_BYTES_PER_TOKEN, output=self.tokens)
 
 
 class WritingStep(QueryStep):

@@ -8,7 +8,6 @@ analyzer stems.
 """
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +18,9 @@ from doubles.contract_server import (
     RefusedError,
     Reply,
     Scores,
+    add_up,
     only,
+    rank,
     rank_vectors,
     rank_words,
     require,
@@ -164,7 +165,7 @@ class AzureSearchDouble(ContractServer):
             lists.append(self._match(index, words, body)[:TEXT_DEPTH])
             weights.append(1.0)
         require(lists, "nothing is asked for")
-        found = fuse(lists, weights) if len(lists) > 1 else lists[0]
+        found = add_up([rank(it) for it in lists], weights) if len(lists) > 1 else lists[0]
         wanted = found[skip : skip + top]
         page = wanted[: self.page]
         answer: dict[str, Any] = {
@@ -198,12 +199,3 @@ class AzureSearchDouble(ContractServer):
         require(len(words.split()) <= 1024, "too many clauses")
         texts = {key: each[text] for key, each in index.documents.items()}
         return rank_words(texts, words, bm25["k1"], bm25["b"])
-
-
-def fuse(lists: list[Scores], weights: list[float]) -> Scores:
-    """Return reciprocal rank fusion in 32 bits, k = 60, ranks from 1, as the documents have it."""
-    scores: dict[str, Any] = defaultdict(lambda: np.float32(0))
-    for found, weight in zip(lists, weights, strict=True):
-        for rank, (key, _) in enumerate(found, start=1):
-            scores[key] += np.float32(weight) / np.float32(60 + rank)
-    return sorted(((key, float(it)) for key, it in scores.items()), key=lambda pair: -pair[1])

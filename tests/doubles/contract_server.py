@@ -9,10 +9,10 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -21,18 +21,20 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-Scores = list[tuple[str, float]]
+Scores = list[tuple[Any, float]]
+HTML = {"Content-Type": "text/html"}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request."""
+    """One request, and its number among those of the same method and path, from 0."""
 
     method: str
     path: str
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    number: int = 0
 
     @property
     def json(self) -> Any:
@@ -69,6 +71,8 @@ class ContractServer(ABC):
     """A service with the key `secret`; `fault` says what is answered in its place."""
 
     key = "s3cret-key"
+    late: ClassVar[float] = 0.6  # seconds after which nobody waits for an answer
+    indexes: ClassVar[Any]  # by name, each with its documents by their ids
     key_header: ClassVar[str] = ""
     asked: list[Asked] = field(default_factory=list)
     fault: Callable[[Asked], Reply | None] = lambda _: None
@@ -81,9 +85,53 @@ class ContractServer(ABC):
     def answer(self, asked: Asked) -> Reply:
         """Return what the reference says of a request. Raises RefusedError."""
 
-    @abstractmethod
     def refuse(self, refused: RefusedError) -> Reply:
         """Return an error as the service writes it."""
+        return self.fail(refused.status, str(refused))
+
+    def fail(self, status: int, said: str) -> Reply:
+        """Return an error of a status, by code and message or by type and reason."""
+        cause = {"code": "x", "message": said, "type": "x", "reason": said}
+        wait = {"Retry-After": "0.1", "x-ms-retry-after-ms": "100"} if status == 429 else {}
+        error = {"error": cause, "status": status, "code": "x", "message": said}
+        return Reply(error, status, wait)
+
+    def misbehave(self, kind: str, said: str, asked: Asked) -> Reply:
+        """Return what is answered in a bad way: of a status, late, by half, or as no server does.
+
+        With `unheard` what is asked is done, and the answer comes too late.
+        """
+        match kind:
+            case "unheard":
+                self.answer(asked)
+                return Reply({}, seconds=self.late)
+            case "late":
+                return Reply({}, seconds=self.late)
+            case "half":
+                return Reply({"value": ["x"] * 99}, half=True)
+            case "garbage":
+                return Reply("<html>")
+        return self.fail(int(kind), said)
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of what is there."""
+        return set(self.indexes)
+
+    def lose_a_text(self) -> None:
+        (index,) = self.indexes.values()
+        del index.documents[min(index.documents)]
+
+    def find_note(self) -> tuple[dict[str, Any], str]:
+        """Return what holds the only note, and the note's key there."""
+        (index,) = self.indexes.values()
+        return index.made, "description"
+
+    def rewrite_note(self, old: str, new: str) -> None:
+        """Put something else into the only note."""
+        holder, key = self.find_note()
+        assert old in holder[key]
+        holder[key] = holder[key].replace(old, new)
 
     def name(self, asked: Asked) -> str:
         """Return what kind of request it is."""
@@ -96,14 +144,18 @@ class ContractServer(ABC):
             return count - 1
         return count
 
-    def _handle(self, asked: Asked) -> Reply:
+    def _handle(self, asked: Asked, act: Callable[[Asked], Any] | None = None) -> Any:
+        """Return the reply to a request, or what `act` makes of it."""
         with self.lock:
+            same = (asked.method, asked.path)
+            number = sum((it.method, it.path) == same for it in self.asked)
+            asked = replace(asked, number=number)
             self.asked.append(asked)
             if (reply := self.fault(asked)) is not None:
                 return reply
             try:
                 self.check_key(asked)
-                return self.answer(asked)
+                return (act or self.answer)(asked)
             except RefusedError as refused:
                 return self.refuse(refused)
 
@@ -140,7 +192,7 @@ class ContractServer(ABC):
                 self.close_connection |= reply.half
                 self.wfile.write(reply.content[: len(reply.content) // (2 if reply.half else 1)])
 
-            do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_all  # noqa: N815
+            do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_all  # noqa: N815
 
             def log_message(self, *_: Any) -> None: ...
 
@@ -205,3 +257,25 @@ def rank_vectors(vectors: Mapping[str, Sequence[float]], query: Sequence[float])
     order = np.argsort(-cosines, kind="stable")
     names = list(vectors)
     return [(names[i], float(cosines[i])) for i in order]
+
+
+def rank(found: Scores, constant: float = 60.0) -> Scores:
+    """Return what each of a list adds by its rank, ranks from 1."""
+    return [(key, 1 / (constant + i)) for i, (key, _) in enumerate(found, start=1)]
+
+
+def scale(found: Scores) -> Scores:
+    """Scale scores to their range; those that are all equal become 1."""
+    scores = [score for _, score in found]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [(key, (score - low) / (high - low) if high > low else 1.0) for key, score in found]
+
+
+def add_up(lists: Sequence[Scores], weights: Sequence[float] = (1.0, 1.0)) -> Scores:
+    """Return the weighted sum of scores in 32 bits, greatest first, equal ones by key."""
+    scores: dict[Any, Any] = defaultdict(lambda: np.float32(0))
+    for found, weight in zip(lists, weights, strict=True):
+        for key, score in found:
+            scores[key] += np.float32(weight * score)
+    pairs = [(key, float(score)) for key, score in scores.items()]
+    return sorted(pairs, key=lambda pair: (-pair[1], len(str(pair[0])), str(pair[0])))

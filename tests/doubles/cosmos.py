@@ -94,8 +94,15 @@ class CosmosDouble(ContractServer):
         """The containers of texts."""
         return {name: each for name, each in self.containers.items() if name != "notes"}
 
+    def find_note(self) -> tuple[dict[str, Any], str]:
+        (item,) = self.containers["notes"].documents.values()
+        return item, "note"
+
     def refuse(self, refused: RefusedError) -> Reply:
-        return Reply({"code": str(refused.status), "message": str(refused)}, refused.status)
+        # Of a query that no single partition can serve the client asks for the plan.
+        headers = {"x-ms-substatus": "1004"} if "directly served" in str(refused) else {}
+        error = {"code": str(refused.status), "message": str(refused)}
+        return Reply(error, refused.status, headers)
 
     def name(self, asked: Asked) -> str:
         kinds = {PLAN: "plan", BATCH: "batch", QUERY: "query", UPSERT: "upsert"}
@@ -238,13 +245,6 @@ class CosmosDouble(ContractServer):
         start = int(asked.headers.get(CONTINUATION) or 0)
         more = {CONTINUATION: str(start + most)} if start + most < len(rows) else {}
         return Reply({"Documents": rows[start : start + most]}, headers=more)
-
-    def _handle(self, asked: Asked) -> Reply:
-        reply = super()._handle(asked)
-        # Of a query that no single partition can serve the client asks for the plan.
-        if reply.status == 400 and "directly served" in str(reply.body):
-            reply.headers["x-ms-substatus"] = "1004"
-        return reply
 
 
 def is_set(asked: Asked, header: str) -> bool:

@@ -8,7 +8,6 @@ stems, and BM25 has the lengths of texts unrounded, so that its scores are not L
 
 import json
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +18,13 @@ from doubles.contract_server import (
     RefusedError,
     Reply,
     Scores,
+    add_up,
     only,
+    rank,
     rank_vectors,
     rank_words,
     require,
+    scale,
 )
 
 NAME = "[a-z0-9][a-z0-9_.-]{0,254}"
@@ -56,6 +58,10 @@ class ElasticsearchDouble(ContractServer):
     compatible: tuple[int, ...] = (8, 9)
     unstored: int = 0
     shards_answering: int = 1
+
+    def find_note(self) -> tuple[dict[str, Any], str]:
+        (index,) = self.indexes.values()
+        return index.made["mappings"]["_meta"], "assay"
 
     def refuse(self, refused: RefusedError) -> Reply:
         kinds = {403: "security_exception", 404: "index_not_found_exception"}
@@ -209,17 +215,17 @@ class ElasticsearchDouble(ContractServer):
             require(len(told["retrievers"]) >= 2, "rrf needs two retrievers")
             require(told.get("rank_constant", 60) >= 1, "rank_constant")
             lists = [self._retrieve(index, it, window)[:window] for it in told["retrievers"]]
-            return add_ranks(lists, told.get("rank_constant", 60))[:window]
+            return add_up([rank(it, told.get("rank_constant", 60)) for it in lists])[:window]
         only(told, "retrievers", "rank_window_size")
-        scores: dict[str, float] = defaultdict(float)
+        lists = []
         for part in told["retrievers"]:
             only(part, "retriever", "weight", "normalizer")
             require(part["weight"] >= 0, "[weight] must be non-negative")
             require(part["normalizer"] == "minmax", "this normalizes by minmax")
             found = self._retrieve(index, part["retriever"], window)[:window]
-            for key, score in normalise(found):
-                scores[key] += part["weight"] * score
-        return sorted(scores.items(), key=lambda pair: (-pair[1], int(pair[0])))[:window]
+            # Scores that are all equal stay as they are.
+            lists.append(scale(found) if len({score for _, score in found}) > 1 else found)
+        return add_up(lists, [it["weight"] for it in told["retrievers"]])[:window]
 
     def _near(self, index: Index, told: dict[str, Any]) -> Scores:
         only(told, *KNN)
@@ -266,24 +272,3 @@ def _find_fault(index: Index, document: dict[str, Any]) -> str:
             if not any(vector):
                 return "the [cosine] similarity does not support vectors with zero magnitude"
     return ""
-
-
-def add_ranks(lists: list[Scores], constant: int) -> Scores:
-    """Return reciprocal rank fusion in 32 bits, ranks from 1, ties by document."""
-    scores: dict[str, Any] = defaultdict(lambda: np.float32(0))
-    for found in lists:
-        for rank, (key, _) in enumerate(found, start=1):
-            scores[key] += np.float32(1) / np.float32(constant + rank)
-    pairs = ((key, float(score)) for key, score in scores.items())
-    return sorted(pairs, key=lambda pair: (-pair[1], int(pair[0])))
-
-
-def normalise(found: Scores) -> Scores:
-    """Scale scores to their range; those that are all equal stay as they are."""
-    if not found:
-        return []
-    scores = [score for _, score in found]
-    low, high = min(scores), max(scores)
-    if high - low < 1e-6:
-        return found
-    return [(key, (score - low) / (high - low)) for key, score in found]

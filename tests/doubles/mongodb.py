@@ -110,6 +110,49 @@ class MongoDouble:
             return Answer({"ok": 0, "errmsg": str(failed), "code": failed.status})
         return Answer({"ok": 1, **told})
 
+    @property
+    def key(self) -> str:
+        """The password that it knows."""
+        return PASSWORD
+
+    def name(self, asked: Command) -> str:
+        return str(asked.body)
+
+    def answer(self, asked: Command) -> None:
+        """Do what is asked."""
+        getattr(self, f"_do_{asked.name}")(asked.body)
+
+    def misbehave(self, kind: str, said: str, asked: Command) -> Answer:
+        """Return what is answered in a bad way, as those of other vendors do."""
+        match kind:
+            case "unheard":
+                self.answer(asked)
+                return Answer({"ok": 1}, seconds=0.6)
+            case "late":
+                return Answer({"ok": 1}, seconds=0.6)
+            case "half":
+                return Answer(None)
+            case "garbage":
+                batch = {"id": 0, "ns": "x.y", "firstBatch": [{"_id": "<html>"}]}
+                return Answer({"ok": 1, "cursor": batch})
+        code = {"429": 462, "503": 91, "500": 8}[kind]
+        return Answer({"ok": 0, "code": code, "errmsg": said})
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of what is there."""
+        notes = self.collections.get("notes", {})
+        return {*notes, *self.collections, *self.indexes} - {"notes"}
+
+    def lose_a_text(self) -> None:
+        (name,) = self.kept
+        del self.collections[name][0]
+
+    def rewrite_note(self, old: str, new: str) -> None:
+        (note,) = self.collections["notes"].values()
+        assert old in note["note"]
+        note["note"] = note["note"].replace(old, new)
+
     def _do_hello(self, body: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
         sizes = {"maxBsonObjectSize": 1 << 24, "maxMessageSizeBytes": 48_000_000}
         limits = {"maxWriteBatchSize": 100_000, "minWireVersion": 0, "maxWireVersion": 27}

@@ -38,6 +38,14 @@ class PineconeDouble(ContractServer):
     key_header = "api-key"
     indexes: dict[str, Index] = field(default_factory=dict)
 
+    def rewrite_note(self, old: str, new: str) -> None:
+        (index,) = self.indexes.values()
+        tags = index.made["tags"]
+        whole = "".join(tags.values())
+        assert old in whole
+        whole = whole.replace(old, new)
+        tags |= {name: whole[i * 120 : (i + 1) * 120] for i, name in enumerate(tags)}
+
     def refuse(self, refused: RefusedError) -> Reply:
         codes = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS"}
         error = {"code": codes.get(refused.status, "INVALID_ARGUMENT"), "message": str(refused)}

@@ -16,7 +16,15 @@ from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
-from doubles.contract_server import RefusedError, Scores, rank_vectors, rank_words, require
+from doubles.contract_server import (
+    RefusedError,
+    Scores,
+    add_up,
+    rank,
+    rank_vectors,
+    rank_words,
+    require,
+)
 
 WORDS = re.compile(r"@text:\(([^\W_]+(?:\|[^\W_]+)*)\)")
 NEAR = re.compile(r"\*=>\[KNN (\d+) @vector \$vector(?: EF_RUNTIME \d+)? AS far\]")
@@ -26,7 +34,7 @@ PASSWORD = "s3cret-key"
 @dataclass
 class Index:
     dimensions: int
-    rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    documents: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,14 +54,49 @@ class RedisDouble:
     hashes: dict[str, dict[bytes, bytes]] = field(default_factory=lambda: defaultdict(dict))
     asked: list[list[str]] = field(default_factory=list)
     fault: Callable[[list[str]], Said | None] = lambda _: None
-    unindexed: int = 0
+    # Of so many counts each tells too few.
+    uncounted: int = 0
     warnings: tuple[str, ...] = ()
     lock: Lock = field(default_factory=Lock)
+
+    key = PASSWORD
+
+    def name(self, asked: list[str]) -> str:
+        return " ".join(asked)
+
+    def misbehave(self, kind: str, said: str, asked: list[str]) -> Said:
+        """Return what is answered in a bad way, as those of vendors do."""
+        match kind:
+            case "unheard":
+                self.answer([part.encode() for part in asked], {"known": True})
+                return Said("+OK\r\n", seconds=0.6)
+            case "late":
+                return Said("+OK\r\n", seconds=0.6)
+            case "half":
+                return Said(None)
+            case "garbage":
+                return Said("*1\r\n+what\r\n")
+        code = {"429": "ERR", "503": "LOADING", "500": "OOM"}[kind]
+        return Said(f"-{code} {said}\r\n")
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of what is there."""
+        return {name.decode() for name in self.hashes["assay:notes"]} | set(self.indexes)
+
+    def lose_a_text(self) -> None:
+        (index,) = self.indexes.values()
+        del index.documents["0"]
+
+    def rewrite_note(self, old: str, new: str) -> None:
+        notes = self.hashes["assay:notes"]
+        ((name, note),) = notes.items()
+        assert old.encode() in note
+        notes[name] = note.replace(old.encode(), new.encode())
 
     def answer(self, parts: list[bytes], session: dict[str, bool]) -> Any:
         """Return the answer to a command. Raises RefusedError with the whole of an error."""
         told = [part.decode(errors="replace") for part in parts]
-        self.asked.append(told)
         if told[0] == "AUTH":
             session["known"] = told[-1] == PASSWORD
             require(session["known"], "WRONGPASS invalid username-password pair")
@@ -81,9 +124,9 @@ class RedisDouble:
                 del self.indexes[name]
                 return "OK"
             case "FT.INFO":
-                late = bool(self.unindexed)
-                self.unindexed -= late
-                return ["num_docs", len(index.rows) - late, "hash_indexing_failures", 0]
+                late = bool(self.uncounted and index.documents)
+                self.uncounted -= late
+                return ["num_docs", len(index.documents) - late, "hash_indexing_failures", 0]
             case "FT.SEARCH":
                 return self._search(index, told, parts)
             case "FT.HYBRID" if self.version >= 80400:
@@ -96,7 +139,7 @@ class RedisDouble:
         if name in self.indexes:
             row = {field.decode(): value for field, value in values.items()}
             require(len(row["vector"]) == 4 * self.indexes[name].dimensions, "ERR vector")
-            self.indexes[name].rows[position] = row
+            self.indexes[name].documents[position] = row
         else:
             self.hashes[key] |= values
         return len(values)
@@ -137,20 +180,20 @@ class RedisDouble:
         window, limit = int(options["WINDOW"]), int(told[told.index("LIMIT") + 2])
         words = _match(index, told[3])[:window]
         near = [(key, (1 + cosine) / 2) for key, cosine in self._near(index, parts)]
-        near = near[: min(window, int(told[told.index("K") + 1]))]
-        scores: dict[str, float] = defaultdict(float)
-        for found, weight in ((words, options.get("ALPHA")), (near, options.get("BETA"))):
-            for rank, (key, score) in enumerate(found, start=1):
-                ranked = told[i + 1] == "RRF"
-                scores[key] += 1 / (options["CONSTANT"] + rank) if ranked else (weight or 0) * score
-        rows = sorted(scores.items(), key=lambda pair: -pair[1])[:limit]
-        results = [["__key", f"{told[1]}:{key}", "__score", str(score)] for key, score in rows]
+        lists = [words, near[: min(window, int(told[told.index("K") + 1]))]]
+        if told[i + 1] == "RRF":
+            scores = add_up([rank(found, options["CONSTANT"]) for found in lists])
+        else:
+            scores = add_up(lists, (options["ALPHA"], options["BETA"]))
+        results = [
+            ["__key", f"{told[1]}:{key}", "__score", str(score)] for key, score in scores[:limit]
+        ]
         return ["total_results", len(scores), "results", results, "warnings", list(self.warnings)]
 
     def _near(self, index: Index, parts: list[bytes]) -> Scores:
         query = np.frombuffer(parts[parts.index(b"PARAMS") + 3], "<f4")
         require(len(query) == index.dimensions, "ERR the vector does not match the dimensions")
-        vectors = {key: np.frombuffer(row["vector"], "<f4") for key, row in index.rows.items()}
+        vectors = {key: np.frombuffer(row["vector"], "<f4") for key, row in index.documents.items()}
         return rank_vectors({key: it.tolist() for key, it in vectors.items()}, query.tolist())
 
     @contextmanager
@@ -165,6 +208,7 @@ class RedisDouble:
                     parts = [self._read() for _ in range(int(line[1:]))]
                     told = [part.decode(errors="replace") for part in parts]
                     with double.lock:
+                        double.asked.append(told)
                         said = double.fault(told)
                     if said is not None:
                         time.sleep(said.seconds)
@@ -212,5 +256,5 @@ def _match(index: Index, query: str) -> Scores:
     found = WORDS.fullmatch(query)
     if found is None:
         raise RefusedError(0, f"Syntax error at offset 0 near {query}")
-    texts = {key: row["text"].decode() for key, row in index.rows.items()}
+    texts = {key: row["text"].decode() for key, row in index.documents.items()}
     return rank_words(texts, found[1].replace("|", " "))

@@ -6,9 +6,11 @@ import pytest
 
 from assay.eval.configs.config import load_config
 
+TWICE = ("--dataset", "harbourline", "--dataset", "harbourline")
 SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 
 
+@pytest.mark.slow
 def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     done = assay(*SHORT, ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -31,14 +33,6 @@ def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     assert path.with_suffix(".html").stat().st_size > 1000
 
 
-def test_too_few_questions_choose_nothing(assay_json, tmp_path):
-    found = assay_json(
-        *SHORT, "limit=12", "--output", str(tmp_path / "mine.yaml"), ASSAY_REPORTS=str(tmp_path)
-    )
-    assert found["conclusion"].startswith("Keep hybrid. You have 12 questions; choosing needs 30.")
-    assert (found["judged"], found["differences"], found["ships"]) == (0, {}, {})
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -46,6 +40,15 @@ def test_too_few_questions_choose_nothing(assay_json, tmp_path):
         (("harbourline", "--budget", "0s"), "'0s' is no time; allowed: as 90s, 10m, 1h"),
         (("harbourline", "--config", "bm25"), "bm25: retriever.legs: `assay choose` starts from"),
         (("nowhere",), "nowhere"),
+        (
+            ("harbourline", "--dataset", "tarnwick"),
+            "COLLECTION harbourline and --dataset",
+        ),
+        (TWICE, "the collection harbourline is given twice"),
+        (
+            (*TWICE[:2], "--dataset", "tarnwick", "limit=20"),
+            "has 20 questions; choosing on",
+        ),
         (("harbourline", "--measure", "Tokens@10"), "neither more nor less is better"),
     ],
 )

@@ -42,6 +42,7 @@ def read(result):
     return "\n".join(item.text for item in result.content)
 
 
+@pytest.mark.slow
 def test_an_agent_goes_from_a_question_to_a_verdict(ask):
     async def climb(client: Client) -> list[str]:
         tools = {tool.name for tool in (await client.list_tools()).tools}
@@ -67,6 +68,7 @@ def test_an_agent_goes_from_a_question_to_a_verdict(ask):
     assert "bm25-harbourline-" in runs
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
     async def err(client: Client) -> list[Any]:
         return [
@@ -78,13 +80,11 @@ def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
     wrong, unknown, ungated = ask(err)
     assert all(result.is_error for result in (wrong, unknown, ungated))
     assert "bm25" in read(wrong)
-    assert (
-        read(unknown) == "colour: no such argument; allowed: dataset, config, dry_run, "
-        "overrides, full"
-    )
+    assert read(unknown) == "colour: no such argument; allowed: dataset, config, overrides, full"
     assert "assay baseline accept bm25-harbourline-" in read(ungated)
 
 
+@pytest.mark.slow
 def test_a_call_that_is_cancelled_ends_its_process(ask, tmp_path):
     async def cancel(client: Client) -> None:
         scope, told = anyio.CancelScope(), list[str]()

@@ -5,7 +5,7 @@ import pytest
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import beir, irds, memo, trec
+from assay.eval.collections.formats import beir, irds, memo
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.lazy_sequence import PassageSequence
@@ -13,7 +13,7 @@ from assay.retrievers.store.lazy_sequence import PassageSequence
 
 def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:
     """Leave collections of more than `most` bytes in their files from now on."""
-    for format_ in (beir, irds, trec):
+    for format_ in (beir, irds):
         patch.setattr(format_, "LARGEST_HELD", most)
 
 

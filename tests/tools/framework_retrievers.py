@@ -46,6 +46,12 @@ def haystack(documents):
     return InMemoryBM25Retriever(store, top_k=5)
 
 
+def no_query(documents):
+    from haystack.components.preprocessors import DocumentCleaner
+
+    return DocumentCleaner()
+
+
 def broken(documents):
     raise RuntimeError("no index\nhere")
 

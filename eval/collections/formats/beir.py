@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large, shelve
+from assay.eval.collections.formats.mapped import LARGEST_HELD, is_large, shelve
 from assay.eval.collections.formats.reading import read_beir_qrels, read_jsonl
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.formats.source import (
@@ -91,8 +91,8 @@ class BeirSource(Source[BeirCard]):
     def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
         file = self._root / self._card.documents
-        if len(self._card.document_names()) == 1 and is_large([file], LARGEST_HELD):
-            return shelve([(file, JSON_LINES)], _read_document, self._problems)
+        if len(self._card.document_names()) == 1 and is_large(file, LARGEST_HELD):
+            return shelve(file, _read_document, self._problems)
         rows = self._read_corpus()
         if self._card.whole_documents is None:
             return {row.id: row.document for row in rows}

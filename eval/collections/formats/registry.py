@@ -7,14 +7,12 @@ from assay.eval.collections.formats.beir import BeirSource
 from assay.eval.collections.formats.irds import IrdsSource
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.formats.source import Source
-from assay.eval.collections.formats.trec import TrecSource
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.plugins import find_parts, load_part
 
 GROUP = "assay.collection_formats"
 FORMATS: dict[str, type[Source[Any]]] = {
     "beir": BeirSource,
-    "trec": TrecSource,
     "irds": IrdsSource,
     "native": NativeSource,
 }

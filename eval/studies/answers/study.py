@@ -62,11 +62,10 @@ def find(asked: AnswerOptions, lab: Lab) -> AskedRuns[Answers]:
     """Answer every query with a language model, from what runs returned, and score the answers.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id of
-    a run, the beginning of one, its folder, or the id of a run in MLflow. Answers are kept in
-    `answers.jsonl` in the run's folder: nothing is paid for twice, and an interrupted command
-    resumes. `assay compare` and the gate then have measures of them: AnswerF1, AnswerEM,
-    QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
-    ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    a run, the beginning of one, or its folder. Answers are kept in `answers.jsonl` in the run's
+    folder: nothing is paid for twice, and an interrupted command resumes. `assay compare` and the
+    gate then have measures of them: AnswerF1, AnswerEM, QuoteShare, CitationP, CitationR, ContextP,
+    ContextR, Abstention. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     cases, job = _prepare(asked, lab)
     replies = job.run()

@@ -1,4 +1,4 @@
-"""Comparison of two pipelines on several collections, and a prediction for a new one."""
+"""Two pipelines on several collections, and a prediction for a new one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,10 +6,12 @@ from functools import cached_property
 from math import comb
 from typing import Any
 
+from assay.eval.collections.collection import Collection
 from assay.eval.collections.traits import NAMES, measure_traits
 from assay.eval.running.experiment import Experiment
 from assay.eval.runs.environment import describe as describe_environment
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import find_largest
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
@@ -23,7 +25,6 @@ from assay.eval.statistics.meta_analysis import (
 from assay.eval.statistics.paired import center
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import Contrast, Difference
-from assay.eval.studies.comparison.pair import Pair
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.digest import digest
 
@@ -34,21 +35,38 @@ class CollectionEffect:
 
     Attributes:
         name: The name of the collection.
-        compared: The comparison of the two pipelines on it.
+        headline: The difference of the headline measure, by the leading claim.
+        claims: The claims that its questions support.
         traits: Its features by their key in `traits.NAMES`.
         variance: The variance of the difference, by the leading claim.
+        compared: The comparison of the two pipelines on it, if there is one.
 
     """
 
     name: str
-    compared: Comparison
+    headline: Difference
+    claims: Claims
     traits: Mapping[str, float]
     variance: float
+    compared: Comparison | None = None
+
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        claims: Claims,
+        headline: Difference,
+        contrast: Contrast,
+        compared: Comparison | None = None,
+    ) -> "CollectionEffect":
+        """Return the difference on a collection; `contrast` has the scores that it is of."""
+        traits, variance = measure_traits(collection), _find_variance(contrast, claims)
+        return cls(collection.name, headline, claims, traits, variance, compared)
 
     @property
-    def headline(self) -> Difference:
-        """The difference of the headline measure."""
-        return self.compared.pairs[0].headline
+    def runs(self) -> list[str]:
+        """The ids of the runs of the two pipelines, if they are stored."""
+        return [run.manifest.id for run in self.compared.runs] if self.compared else []
 
 
 @dataclass(frozen=True)
@@ -77,7 +95,7 @@ class Collections:
     @property
     def id(self) -> str:
         """The name of its folder."""
-        of = digest([effect.compared.id for effect in self.effects])[:8]
+        of = digest([effect.compared and effect.compared.id for effect in self.effects])[:8]
         return f"compare-{'-'.join(self.names)[:100]}-collections-{of}"
 
     @property
@@ -90,10 +108,30 @@ class Collections:
         """The mean effect over collections, and the spread of effects."""
         return combine_effects(*self._read())
 
+    @property
+    def verdict(self) -> str:
+        """The verdict on the second in the mean: "better", "worse" or, if none is shown, ""."""
+        mean = self.combined.mean
+        if mean.low <= 0 <= mean.high:
+            return ""
+        return "better" if find(self.measure).sign * mean.value > 0 else "worse"
+
+    @property
+    def better(self) -> bool:
+        """True if the second is shown to be better in the mean, or on each collection."""
+        return self.verdict == "better" or len(self.parted[0]) == len(self.effects)
+
     @cached_property
     def new(self) -> Estimate | None:
-        """The 95 % prediction interval of the effect on a new collection; None if fewer than 3."""
-        return self._cut(foresee_effect(*self._read()))
+        """The 95 % prediction interval of the effect on a new collection; None if fewer than 3.
+
+        It holds the interval of the mean, which is wider where few effects are alike.
+        """
+        found, mean = foresee_effect(*self._read()), self.combined.mean
+        if found is None:
+            return None
+        low, high = min(found.low, mean.low), max(found.high, mean.high)
+        return self._cut(Estimate(found.value, low, high, found.n))
 
     @cached_property
     def left_out(self) -> tuple[Estimate | None, ...]:
@@ -160,12 +198,12 @@ class Collections:
             "collections": [
                 {
                     "collection": effect.name,
-                    "claim": effect.compared.claims.leading,
+                    "claim": effect.claims.leading,
                     "difference": effect.headline.as_json(),
                     "variance": effect.variance,
                     "traits": dict(effect.traits),
                     "foreseen_by_others": foreseen and asdict(foreseen),
-                    "runs": [run.manifest.id for run in effect.compared.runs],
+                    "runs": effect.runs,
                 }
                 for effect, foreseen in zip(self.effects, self.left_out, strict=True)
             ],
@@ -223,22 +261,24 @@ def compare_on_collections(
         if name in [effect.name for effect in found]:
             raise AssayError(f"compare: the collection {name} is given twice")
         (pair,) = compared.pairs
-        variance = _find_variance(pair, compared)
-        traits = measure_traits(systems[0].collection)
-        found.append(CollectionEffect(name, compared, traits, variance))
+        scores = [side.scores[pair.headline.measure] for side in (pair.base, pair.other)]
+        contrast = Contrast(pair.headline.measure, "", scores[0], scores[1])
+        found.append(
+            CollectionEffect.of(
+                systems[0].collection, compared.claims, pair.headline, contrast, compared
+            )
+        )
+        base, other = compared.labels
     if len(found) < 2:
         raise AssayError("compare: two collections or more are needed to look beyond one")
-    names = found[0].compared.labels
-    return Collections((names[0], names[1]), tuple(found))
+    return Collections((base, other), tuple(found))
 
 
-def _find_variance(pair: Pair, compared: Comparison) -> float:
-    """Return the variance of the headline's difference, by the leading claim; never 0."""
-    item, claims = pair.headline, compared.claims
-    scores = pair.base.scores[item.measure], pair.other.scores[item.measure]
-    differences = Contrast(item.measure, "", *scores).differences
-    _, error = center(differences, find_largest(item.measure, differences.tolist()) or 1.0)
-    clusters = claims.cluster(pair.base.run.queries)
+def _find_variance(contrast: Contrast, claims: Claims) -> float:
+    """Return the variance of a mean difference by the leading claim; never 0."""
+    differences = contrast.differences
+    _, error = center(differences, find_largest(contrast.measure, differences.tolist()) or 1.0)
+    clusters = claims.cluster(contrast.before)
     if clusters is None:
         return error**2
     effect = max(find_design_effect(differences, clusters.numbers), 1.0)

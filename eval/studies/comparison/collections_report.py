@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.collections.traits import NAMES
-from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table
 from assay.eval.report.formats import count, enumerate_words, p_value, percent, signed
 from assay.eval.runs.environment import describe as describe_environment
-from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.meta_analysis import FEWEST
 from assay.eval.statistics.significance import ALPHA
@@ -37,6 +36,11 @@ class _Row:
     def verdict(self) -> str:
         return self.effect.headline.verdict if self.effect else ""
 
+    @property
+    def claim(self) -> str:
+        claims = self.effect and self.effect.claims
+        return claims.name(claims.leading) if claims else ""
+
     def read(self, key: str) -> Any:
         """Return a figure of its headline; None if the row is not of a collection."""
         return getattr(self.effect.headline, key) if self.effect else None
@@ -54,23 +58,19 @@ def report(found: Collections) -> Report:
         warnings=[
             f"{effect.name}: {line}"
             for effect in found.effects
-            for line in effect.compared.warnings
+            for line in (effect.compared.warnings if effect.compared else ())
         ],
-        blocks=[
-            _tabulate(found),
-            _tabulate_traits(found),
-            Facts("How far collections differ", list(_describe_spread(found))),
-            Prose("How to read the figures", EXPLANATION),
-        ],
+        blocks=show_effects(found),
         environment=describe_environment(),
     )
 
 
 def _tell_amounts(found: Collections) -> Iterator[str]:
     """Yield the collections with unequal amounts of returned text, which limits the verdicts."""
-    unequal = [effect for effect in found.effects if effect.compared.tokens]
-    for effect in unequal[:MOST_LINES]:
-        yield f"{effect.name}: {effect.compared.tokens}"
+    compared = {effect.name: effect.compared for effect in found.effects if effect.compared}
+    unequal = [(name, item.tokens) for name, item in compared.items() if item.tokens]
+    for name, tokens in unequal[:MOST_LINES]:
+        yield f"{name}: {tokens}"
     if (more := len(unequal) - MOST_LINES) > 0:
         yield f"Unequal amounts of text on {count(more, 'more collection')}, too."
 
@@ -78,33 +78,49 @@ def _tell_amounts(found: Collections) -> Iterator[str]:
 def _tell(found: Collections) -> Iterator[str]:
     """Yield the verdict on the mean, the prediction for a new collection, and the explanation."""
     base, other = found.names
-    mean, sign = found.combined.mean, find(found.measure).sign
     among = f"of {count(len(found.effects), 'collection')}"
-    figures = f"{found.measure} {signed(mean.value)}, likely between {_tell_ends(mean)}"
-    if mean.low > 0 or mean.high < 0:
-        verdict = "better" if sign * mean.value > 0 else "worse"
-        yield f"{other} is {verdict} than {base} in the mean {among}: {figures}."
+    figures = f"{found.measure} {tell_mean(found)}"
+    if found.verdict:
+        yield f"{other} is {found.verdict} than {base} in the mean {among}: {figures}."
     else:
         yield f"No proven difference between {other} and {base} in the mean {among}: {figures}."
+    yield tell_new(found)
+    yield from tell_directions(found)
+
+
+def tell_mean(found: Collections) -> str:
+    """Return the mean difference and its likely range."""
+    mean = found.combined.mean
+    return f"{signed(mean.value)}, likely between {_tell_ends(mean)}"
+
+
+def tell_new(found: Collections) -> str:
+    """Return a sentence on what is foreseen of a new collection."""
     if found.new is None:
-        yield (
-            f"Nothing can be foreseen of a new collection from {len(found.effects)}: it takes "
-            f"{FEWEST}."
-        )
-    else:
-        known = found.new.low > 0 or found.new.high < 0
-        which = "so there, too" if known else "it may be better or worse there"
-        yield f"On a new collection: between {_tell_ends(found.new)} (95 %); {which}."
-    yield from _tell_directions(found)
+        few = len(found.effects)
+        return f"Nothing can be foreseen of a new collection from {few}: it takes {FEWEST}."
+    known = found.new.low > 0 or found.new.high < 0
+    which = "so there, too" if known else "it may be better or worse there"
+    return f"On a new collection: between {_tell_ends(found.new)} (95 %); {which}."
 
 
-def _tell_directions(found: Collections) -> Iterator[str]:
+def tell_directions(found: Collections) -> Iterator[str]:
     """Yield the collections where it is better and worse, and the features that separate them."""
     better, worse = found.parted
+    other, all_ = found.names[1], len(found.effects)
     if not better or not worse:
+        verdict, opposite = ("better", "worse") if better else ("worse", "better")
+        shown = better or worse
+        if not shown:
+            yield "On none of them alone is a difference shown."
+        elif len(shown) == all_:
+            yield f"{other} is {verdict} on each of them."
+        else:
+            names = enumerate_words([effect.name for effect in shown])
+            yield f"{other} is shown to be {verdict} on {names}, and {opposite} on none."
         return
     listed = [enumerate_words([effect.name for effect in part]) for part in (better, worse)]
-    told = f"{found.names[1]} is better on {listed[0]}, and worse on {listed[1]}."
+    told = f"{other} is better on {listed[0]}, and worse on {listed[1]}."
     if not found.separations:
         known = ", ".join(NAMES[trait] for trait in found.traits)
         yield f"{told} No feature of the collections explains it ({known})."
@@ -122,6 +138,16 @@ def _tell_directions(found: Collections) -> Iterator[str]:
         )
 
 
+def show_effects(found: Collections) -> list[Block]:
+    """Return the difference on each collection, its features, and how far collections differ."""
+    return [
+        _tabulate(found),
+        _tabulate_traits(found),
+        Facts("How far collections differ", list(_describe_spread(found))),
+        Prose("How to read the figures", EXPLANATION),
+    ]
+
+
 def _tabulate(found: Collections) -> Table:
     rows = [
         _Row(effect.name, effect.headline.interval, effect, foreseen)
@@ -137,6 +163,7 @@ def _tabulate(found: Collections) -> Table:
         Column("other_mean", other, "score", lambda row: row.read("other"), False),
         Column("difference", "Difference", "difference"),
         Column("verdict", "Verdict", tone=lambda row: TONES.get(row.verdict, "")),
+        Column("claim", "It holds", value=lambda row: row.claim, brief=False),
         Column("foreseen", "Foreseen by the others", "difference", brief=False),
     ]
     held, foreseen = found.held

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config, list_configs
 from assay.eval.running.cached_summaries import summarise_cached
-from assay.eval.running.run_references import find_stored
 from assay.eval.running.timing import System, find_timing, read_timing
-from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.stored import StoredRun, find, load
 from assay.eval.studies.comparison.analysis import check_request, compare
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
@@ -41,7 +40,7 @@ def _find_system(
     reference: str, overrides: Sequence[str], progress: Progress
 ) -> "StoredRun | Experiment":
     if not is_config(reference):
-        return load(find_stored(reports_folder(), reference, list_configs()))
+        return load(find(reports_folder(), reference, list_configs()))
     from assay.eval.running.experiment import make_experiment
 
     return make_experiment(reference, overrides, None, {}, progress)

@@ -1,7 +1,6 @@
 """`assay compare`: runs against a base, all pairs of runs, or two on several collections."""
 
 import gc
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from assay.eval.configs.locations import find_project
 from assay.eval.configs.named_configs import add_engines, is_config
 from assay.eval.running.run_references import split_overrides
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions, Written, write_page
-from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names
+from assay.eval.running.study_options import MEASURES, MEASURES_HELP, RERUN, Names, name_dataset
 from assay.eval.runs.environment import command_line
 from assay.eval.scoring.measures import check_names
 from assay.eval.studies.comparison.analysis import check_request
@@ -72,12 +71,11 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
-    the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
-    every config that names no engine is compared in each of those given. All must have been
-    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
-    the queries that all share are compared. Where all have answers (`assay answer`) by one model
-    and prompt, these are compared too. The report is a folder of its own among the runs; the
-    same comparison gives the same files.
+    the id of a run, the beginning of one, or its folder. With --engine every config that names no
+    engine is compared in each of those given. All must have been judged alike: same collection,
+    queries, judgments and join rule; where one searched a sample, the queries that all share are
+    compared. Where all have answers (`assay answer`) by one model and prompt, these are compared
+    too. The report is a folder of its own among the runs; the same comparison gives the same files.
     """
     project = find_project()
     if project:
@@ -108,7 +106,7 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
             lambda config, dataset: _make(config, dataset, overrides, lab),
             lambda systems: compare([find_run(system, lab.progress) for system in systems]),
         )
-    overrides += map(_name_dataset, asked.dataset)
+    overrides += map(name_dataset, asked.dataset)
     log = read_log(asked.asked) if asked.asked else None
     compared = compare(find_systems(references, overrides, lab.progress))
     found = replace(compared, asked=log, brief=asked.brief)
@@ -124,12 +122,7 @@ def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> "Exp
 
     if not is_config(config):
         raise AssayError(f"{config}: a stored run is of one collection; give its config instead")
-    return make_experiment(config, [*overrides, _name_dataset(dataset)], None, {}, lab.progress)
-
-
-def _name_dataset(dataset: str) -> str:
-    """Return the override that runs a config on a collection."""
-    return f"dataset={json.dumps(dataset)}"
+    return make_experiment(config, [*overrides, name_dataset(dataset)], None, {}, lab.progress)
 
 
 def _complete(asked: CompareOptions, project: "Project | None") -> tuple[list[str], str | None]:

@@ -25,7 +25,7 @@ def find(asked: ExplainOptions, lab: Lab) -> Explanation:
     """Show at which step correct passages were lost.
 
     RUN is a config (run where no equal run is stored; overrides change it), the id of a run, the
-    beginning of one, its folder, or the id of a run in MLflow. A stored run is not searched again.
+    beginning of one, or its folder. A stored run is not searched again.
     """
     return explain(resolve(asked.run, asked.changes, lab.progress), asked.k, asked.query)
 

@@ -91,7 +91,7 @@ def find_unnoticed(measures: Iterable[MeasureVerdict]) -> float:
 class Judgement:
     """The measures of a run compared with those of its base, tested together.
 
-    Of a measure whose lower scores are better, 1 - score is compared. With `clusters` p-values and
+    A measure whose lower scores are better is compared by 1 - score. With `clusters` p-values and
     intervals hold by question too, as a claim on other documents includes new questions. `shifts`
     is the amount by which another build of the index moves the mean of each measure; None if that
     is unknown, so that no drop is judged.

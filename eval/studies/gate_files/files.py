@@ -17,7 +17,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.report.formats import count
 from assay.eval.runs.run_files import read_run_file
 from assay.eval.runs.trec_runs import Ties
-from assay.eval.scoring.calculation import Scores, score_places
+from assay.eval.scoring.calculation import Scores, compute_alone, score_places
 from assay.eval.scoring.grid import Grid
 from assay.eval.scoring.measures import find, find_deepest, score_columns
 from assay.eval.scoring.standard import TrecMeasure
@@ -135,12 +135,15 @@ def score_rankings(
     for item in measures:
         if item.name in scores:
             continue
-        if not isinstance(item, TrecMeasure):
+        if isinstance(item, TrecMeasure):
+            scores[item.name] = item.score_trec(judgments, run)
+        elif item.standard:
+            scores[item.name] = compute_alone(item.standard, judgments, run)
+        else:
             raise AssayError(
                 f"measures: {item.name}: needs the text of the hits; allowed: measures of TREC "
                 "runs, or `assay import` onto a collection"
             )
-        scores[item.name] = item.score_trec(judgments, run)
     return {query: {name: scores[name][query] for name in names} for query in judgments}
 
 

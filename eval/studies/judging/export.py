@@ -63,16 +63,9 @@ def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Grade
         final = settled.get(digest) if digest in apart else None
         chosen = [final] if final else list(by_judge.values())
         comments = (row.string("comment", "").strip(), *notes.get(digest, {}).values())
-        values = {
-            "grade": str(chosen[0].grade),
-            "comment": "; ".join(filter(None, comments)),
-            "judged_by": _name(by_judge, final),
-            "judged_on": max(one.at for one in chosen)[: len("YYYY-MM-DD")],
-        }
-        # A row that was changed since it was pooled is left unchanged: the checks reject it.
-        if pair := pairs.get(digest):
-            values |= narrow(pair, chosen, collection.texts[pair.doc_id])
-        filled.append(replace(row, values={**row.values, **values}))
+        made = fill_row(row, chosen, _name(by_judge, final), pairs.get(digest), collection)
+        comment = {"comment": "; ".join(filter(None, comments))}
+        filled.append(replace(made, values={**made.values, **comment}))
     return GradedTable(filled, dict(sorted(judges.items())), left)
 
 
@@ -81,7 +74,25 @@ def _name(by_judge: Mapping[str, Grade], settled: Grade | None) -> str:
     return f"{judges}; settled by person {settled.judge}" if settled else judges
 
 
-def narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
+def fill_row(
+    row: Row, chosen: list[Grade], judged_by: str, pair: Pair | None, collection: Collection
+) -> Row:
+    """Return a row with the grade that all of `chosen` give, and the span that they mark.
+
+    The span of a row that was changed since it was pooled, which is no `pair`, is left unchanged:
+    the checks reject it.
+    """
+    values = {
+        "grade": str(chosen[0].grade),
+        "judged_by": judged_by,
+        "judged_on": max(one.at for one in chosen)[: len("YYYY-MM-DD")],
+    }
+    if pair:
+        values |= _narrow(pair, chosen, collection.texts[pair.doc_id])
+    return replace(row, values={**row.values, **values})
+
+
+def _narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
     """Return the values that the marked spans change in the row of `pair`; {} if one has no span.
 
     Args:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config
 from assay.eval.llm.model_families import find_vendor, warn_of_families
-from assay.eval.running.run_references import find_stored, split_overrides
-from assay.eval.runs.stored import load
+from assay.eval.running.run_references import split_overrides
+from assay.eval.runs.stored import find, load
 from assay.eval.studies.judging.agreement import find_disagreements
-from assay.eval.studies.judging.export import narrow
+from assay.eval.studies.judging.export import fill_row
 from assay.eval.studies.judging.grades import Grade
 
 SUFFIX = ".model.db"
@@ -70,14 +69,7 @@ def fill_in_models(
         if grade is None or digest in people or row.string("grade", "").strip():
             filled.append(row)
             continue
-        values = {
-            "grade": str(grade.grade),
-            "judged_by": grade.judge,
-            "judged_on": grade.at[: len("YYYY-MM-DD")],
-        }
-        if pair := pairs.get(digest):
-            values |= narrow(pair, [grade], collection.texts[pair.doc_id])
-        filled.append(replace(row, values={**row.values, **values}))
+        filled.append(fill_row(row, [grade], grade.judge, pairs.get(digest), collection))
         count += 1
     return filled, count
 
@@ -175,7 +167,7 @@ def warn_of_judge(judge: str, references: Sequence[str]) -> list[str]:
 def _read_config(reference: str, overrides: Sequence[str]) -> dict[str, Any]:
     if is_config(reference):
         return load_config(reference, overrides).model_dump(mode="json")
-    return load(find_stored(reports_folder(), reference)).manifest.config
+    return load(find(reports_folder(), reference)).manifest.config
 
 
 def _find_models(value: Any) -> Iterator[tuple[str, str]]:

@@ -128,7 +128,8 @@ def rank_runs(
         return None
     true = _score(runs, {id_: by_query[id_] for id_ in full}, people, name)
     guessed = _score(runs, by_query, model, name, order=[*full, *more])
-    near, rest = guessed[: len(full)], guessed[len(full) :]
+    near = guessed[: len(full)]
+    sides = true, near, guessed[len(full) :]
     labels, claims = label_runs(runs), Claims.of(runs[0])
     return Systems(
         measure=name,
@@ -137,23 +138,19 @@ def rank_runs(
         tau=estimate_tau(true, near),
         pairs=_compare(labels, true, near, claims.cluster(full)),
         means=tuple(
-            _estimate(
-                labels[i], true[:, i], near[:, i], rest[:, i], name, claims, [*full, *more], False
-            )
-            for i in range(len(runs))
+            _estimate(label, [side[:, i] for side in sides], name, claims, [*full, *more], False)
+            for i, label in enumerate(labels)
         ),
         differences=tuple(
             _estimate(
-                labels[i],
-                true[:, i] - true[:, 0],
-                near[:, i] - near[:, 0],
-                rest[:, i] - rest[:, 0],
+                label,
+                [side[:, i] - side[:, 0] for side in sides],
                 name,
                 claims,
                 [*full, *more],
                 True,
             )
-            for i in range(1, len(runs))
+            for i, label in enumerate(labels[1:], start=1)
         ),
     )
 
@@ -220,14 +217,18 @@ def _raise(
 
 def _estimate(
     label: str,
-    true: NDArray[np.float64],
-    guessed: NDArray[np.float64],
-    rest: NDArray[np.float64],
+    sides: Sequence[NDArray[np.float64]],
     measure: str,
     claims: Claims,
     queries: Sequence[str],
     change: bool,
 ) -> MeanEstimates:
+    """Return estimates of a mean, or of its `change`.
+
+    `sides` are the values by people's grades, by the model's for the same queries, and by the
+    model's for the rest of `queries`.
+    """
+    true, guessed, rest = sides
     found = measures.find(measure)
     within: Range = found.change if change else found.within
     find = estimate_changes if change else estimate_scores

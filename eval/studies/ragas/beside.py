@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
@@ -71,11 +70,11 @@ class Beside:
         }
 
 
-def compare(run: StoredRun, scores: Sequence[Scores], k: int | None) -> list[Beside]:
-    """Compare each metric with its measure at the cutoff `k`, or of answers' contexts if None."""
+def compare(run: StoredRun, scores: Sequence[Scores], k: int) -> list[Beside]:
+    """Compare each metric with its measure at the cutoff `k`."""
     wanted = {item.metric.find_measure(k) for item in scores} - {""}
     scored = run.take({query for item in scores for query in item.values})
-    found = generated_answers.score(scored, sorted(wanted)) if scored.queries else {}
+    found = scored.score(sorted(wanted)) if scored.queries else {}
     return [_compare(run, item, item.metric.find_measure(k), found) for item in scores]
 
 

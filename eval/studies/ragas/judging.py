@@ -40,8 +40,6 @@ def settle(metric: Metric, sample: Sample) -> Outcome | None:
     """
     if metric.referenced and not sample.answer:
         return "no reference answer"
-    if metric.responded and sample.response == "":
-        return "no answer was given"
     if sample.passages:
         return None
     return 0.0 if metric.nearest else "nothing was returned"
@@ -67,7 +65,7 @@ def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
     if metric.referenced:
         asked["reference"] = sample.answer
     if metric.responded:
-        asked["response"] = sample.response or respond(sample, ask)
+        asked["response"] = respond(sample, ask)
     made = getattr(load().metrics.collections, metric.name)(llm=judge)
     judge.learn(made)
     try:

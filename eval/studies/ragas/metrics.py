@@ -18,7 +18,6 @@ class Metric:
         judged: True if the metric asks a language model.
         referenced: True if the metric needs the reference answer of a query.
         responded: True if the metric needs an answer generated from the passages.
-        of_context: The nearest measure for the context of a stored answer; empty if there is none.
     """
 
     name: str
@@ -27,11 +26,10 @@ class Metric:
     judged: bool = True
     referenced: bool = False
     responded: bool = False
-    of_context: str = ""
 
-    def find_measure(self, k: int | None) -> str:
-        """Return the nearest measure at the cutoff `k`, or of the context if `k` is None."""
-        return self.of_context if k is None else self.nearest.format(k=k)
+    def find_measure(self, k: int) -> str:
+        """Return the nearest measure at the cutoff `k`."""
+        return self.nearest.format(k=k)
 
 
 METRICS = (
@@ -65,21 +63,18 @@ METRICS = (
         "AP@{k}",
         "average precision over the chunks that the model finds useful for the reference answer",
         referenced=True,
-        of_context="ContextP",
     ),
     Metric(
         "ContextPrecisionWithoutReference",
         "AP@{k}",
         "average precision over the chunks that the model finds useful for its own answer",
         responded=True,
-        of_context="ContextP",
     ),
     Metric(
         "ContextRecall",
         "Recall@{k}",
         "the share of the reference answer's sentences that the model finds in the chunks",
         referenced=True,
-        of_context="ContextR",
     ),
     Metric(
         "ContextRelevance",
@@ -95,16 +90,14 @@ METRICS = (
 )
 
 
-def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[Metric]:
+def choose(names: Sequence[str], *, judge: bool) -> list[Metric]:
     """Return the metrics `names`, or all that apply if none is named.
 
-    Judged metrics need `judge`; `answers` have only judged ones. Raises AssayError for an unknown
-    name, for a judged metric without a judge, and for a metric that does not apply to answers.
+    Judged metrics need `judge`. Raises AssayError for an unknown name, and for a judged metric
+    without a judge.
     """
-    if answers and not judge:
-        raise AssayError("--answers: calls a language model: give --provider")
     if not names:
-        return [item for item in METRICS if (judge or not item.judged) and item.judged >= answers]
+        return [item for item in METRICS if judge or not item.judged]
     known = {metric.name: metric for metric in METRICS}
     for name in names:
         if name not in known:
@@ -114,6 +107,4 @@ def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[
             )
         if known[name].judged and not judge:
             raise AssayError(f"--metrics: {name} calls a language model: give --provider")
-        if answers and not known[name].judged:
-            raise AssayError(f"--metrics: {name} is of hits, not of answers; leave out --answers")
     return [metric for metric in METRICS if metric.name in names]

@@ -60,10 +60,9 @@ def report(found: AskedRuns[RagasResult]) -> Report:
 
 def _tell(result: RagasResult) -> str:
     sample = "" if result.queries == len(result.run.queries) else ", a sample"
-    shown = "answers and contexts" if result.k is None else f"first {result.k} hits"
     judge = f", judged by {result.judge}" if result.judge else ""
     of = count(result.queries, "query", "queries")
-    return f"{result.run.manifest.id}: {shown} of {of}{sample}{judge}"
+    return f"{result.run.manifest.id}: first {result.k} hits of {of}{sample}{judge}"
 
 
 def _show(name: str, result: RagasResult) -> Iterator[Block]:

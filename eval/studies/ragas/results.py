@@ -11,7 +11,6 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas.beside import Beside
 
 FILE = "ragas.json"
-OF_ANSWERS = "ragas_answers.json"
 
 
 @dataclass(frozen=True)
@@ -20,14 +19,14 @@ class RagasResult:
 
     Attributes:
         run: The run.
-        k: The number of hits scored; None if stored answers and their contexts were scored.
+        k: The number of hits scored.
         queries: The number of queries.
         judge: The name of the language model; empty if none was asked.
         found: The metrics.
     """
 
     run: StoredRun
-    k: int | None
+    k: int
     queries: int
     judge: str
     found: Sequence[Beside]
@@ -35,7 +34,7 @@ class RagasResult:
     @property
     def path(self) -> Path:
         """The file that stores the scores, in the folder of the run."""
-        return self.run.folder / (OF_ANSWERS if self.k is None else FILE)
+        return self.run.folder / FILE
 
     def as_json(self) -> dict[str, Any]:
         """Return the scores as JSON values."""

@@ -22,7 +22,7 @@ from assay.eval.studies.ragas.beside import compare
 from assay.eval.studies.ragas.metrics import Metric, choose
 from assay.eval.studies.ragas.report import report
 from assay.eval.studies.ragas.results import RagasResult, find_lost
-from assay.eval.studies.ragas.samples import Sample, make_answered_samples, make_samples
+from assay.eval.studies.ragas.samples import Sample, make_samples
 from assay.eval.studies.ragas.scores import Outcome, gather
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.store.files import write_atomically
@@ -41,7 +41,6 @@ class RagasOptions(ModelOptions, RunsOptions):
         (), description="By ragas' names, separated by commas.  [default: all]"
     )
     k: int = Field(5, ge=1, le=LARGEST, description="How many hits count.")
-    answers: bool = Field(False, description="Of `assay answer`, with the context of each.")
     limit: int | None = Field(
         None, ge=1, le=LARGEST, description="Only so many queries, evenly spaced."
     )
@@ -75,17 +74,16 @@ def preview(asked: RagasOptions, lab: Lab) -> Preview | None:
         "metrics": [metric.name for metric in work.metrics if metric.judged],
         "queries": queries,
     }
-    what = "answers" if asked.answers else f"{asked.k} hits each"
-    return foretell(f"{queries} queries, {what}", work.job.count(), about)
+    return foretell(f"{queries} queries, {asked.k} hits each", work.job.count(), about)
 
 
 def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
     """Score runs with ragas, each metric beside the nearest measure.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id of
-    a run, the beginning of one, its folder, or the id of a run in MLflow. Without --provider no
-    model is called. Replies of a model are kept: nothing is paid for twice. Keys come from
-    ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
+    a run, the beginning of one, or its folder. Without --provider no model is called. Replies of a
+    model are kept: nothing is paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY
+    alone. Needs the extra `ragas`.
     """
     work = _prepare(asked, lab)
     plain_metrics, judged = (
@@ -106,8 +104,8 @@ def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
             *plain.score(plain_metrics, samples, lab.progress),
             *gather(judged, samples, outcomes),
         ]
-        k = None if asked.answers else asked.k
-        results.append(RagasResult(run, k, len(samples), judge, compare(run, scores, k)))
+        beside = compare(run, scores, asked.k)
+        results.append(RagasResult(run, asked.k, len(samples), judge, beside))
     for result in results:
         if lost := find_lost(result):
             lab.progress.say(
@@ -119,19 +117,13 @@ def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
 
 
 def _prepare(asked: RagasOptions, lab: Lab) -> Work:
-    """Return the requested work. Raises AssayError if answers are requested and a run has none."""
-    metrics = choose(asked.metrics, judge=asked.provider is not None, answers=asked.answers)
+    """Return the requested work."""
+    metrics = choose(asked.metrics, judge=asked.provider is not None)
     session = asked.provider and make_session(
         asked, "ragas", MAX_TOKENS, lab.resources, dry_run=asked.dry_run
     )
     samples = [
-        (
-            run,
-            make_answered_samples(run, asked.limit)
-            if asked.answers
-            else make_samples(run, asked.k, asked.limit),
-        )
-        for run in lab.run_all(asked.references)
+        (run, make_samples(run, asked.k, asked.limit)) for run in lab.run_all(asked.references)
     ]
     if not session:
         return Work(metrics, samples, None)

@@ -6,9 +6,10 @@ from typing import Any
 from assay.eval.configs.named_configs import is_config
 from assay.eval.report.blocks import Column, Report, Table
 from assay.eval.running.run import export_summary
-from assay.eval.running.run_references import find_stored, resolve
+from assay.eval.running.run_references import resolve
 from assay.eval.running.study import Lab, Study, Written
 from assay.eval.running.study_options import RunOptions
+from assay.eval.runs import stored
 from assay.eval.scoring.measures import list_standard
 from assay.eval.studies.run.verification import Check, verify
 
@@ -35,15 +36,15 @@ def find(asked: RunOptions, lab: Lab) -> Verification:
     """Recompute every measure of a run, query by query, from its exported files.
 
     RUN is a config (run where no equal run is stored; overrides change it), the id of a run, the
-    beginning of one, its folder, or its id in MLflow. ir_measures recomputes what TREC files can
-    hold from run.trec and qrels.trec; the others come from items.csv. Ends with 1 unless all are
-    those of per_query.csv.
+    beginning of one, or its folder. ir_measures recomputes what TREC files can hold from run.trec
+    and qrels.trec; the others come from items.csv. Ends with 1 unless all are those of
+    per_query.csv.
     """
     if asked.changes or is_config(asked.run):
         made = resolve(asked.run, asked.changes, lab.progress)
         folder = export_summary(made, rerun=True).run.folder
     else:
-        folder = find_stored(lab.reports, asked.run)
+        folder = stored.find(lab.reports, asked.run)
     return Verification(folder.name, tuple(verify(folder)))
 
 

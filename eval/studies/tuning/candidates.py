@@ -104,6 +104,21 @@ class TextFacts:
     shipped: bool
     unread: int
 
+    @classmethod
+    def join(cls, facts: Sequence["TextFacts"]) -> "TextFacts":
+        """Return the facts by which candidates apply to several collections.
+
+        A candidate that one of them allows changes nothing on the others; but all need contexts of
+        their own.
+        """
+        return cls(
+            cut=any(item.cut for item in facts),
+            parted=any(item.parted for item in facts),
+            headed=any(item.headed for item in facts),
+            shipped=all(item.shipped for item in facts),
+            unread=sum(item.unread for item in facts),
+        )
+
 
 def inspect(config: RunConfig, documents: Sequence[Any], resources: Resources) -> TextFacts:
     """Return the facts about the documents of a collection. Raises AssayError if none has text."""

@@ -239,12 +239,19 @@ class Choice:
     def as_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
         return {
-            "collection": self.config.dataset,
             "base": self.config.name,
             "measure": self.measure,
             "conclusion": self.conclusion,
             "ships": dict(self.best.point) if self.ships else {},
             "best": self.best.as_json(),
+            **self.judged_json(),
+            "trials": [item.as_json() for item in self.trials],
+        }
+
+    def judged_json(self) -> dict[str, Any]:
+        """Return how the choice was judged on the collection, as JSON values."""
+        return {
+            "collection": self.config.dataset,
             "chosen_on": self.chosen_on,
             "judged": self.judged,
             "grouped_by": self.grouped_by,
@@ -257,5 +264,4 @@ class Choice:
             "latency_p50_ms": {
                 name: item.p50.value for name, item in self.pipelines.items() if item.p50
             },
-            "trials": [item.as_json() for item in self.trials],
         }

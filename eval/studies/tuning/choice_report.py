@@ -1,6 +1,7 @@
 """The report of a choice: the pipeline to ship, how it was judged, and all candidates."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from assay.eval.report.blocks import (
@@ -15,21 +16,71 @@ from assay.eval.report.blocks import (
     Table,
     Tone,
 )
-from assay.eval.report.formats import count
+from assay.eval.report.formats import count, enumerate_words
 from assay.eval.running.search_space import describe
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN, describe_tokens
+from assay.eval.studies.comparison.collections_report import show_effects
 from assay.eval.studies.tuning.candidates import KEYWORD
 from assay.eval.studies.tuning.choice import Choice
+from assay.eval.studies.tuning.shared_choice import SharedChoice
 
 TRIED = (
     "Each stage is laid on the best so far, and the stages are gone through twice. These figures "
     "are of the questions that the pipeline was chosen by, so the best of them looks better than "
     "it is. Those marked led when their stage ended."
 )
+SHARED = (
+    "The questions of each collection were parted into halves alike in types of question; those "
+    "that share a document stay in one half, where that leaves a third for the other. One half "
+    "chose the candidate with the highest mean over collections, each of the same weight. The "
+    "other half judged it. It is shipped if it is shown to be better in the mean, or on each "
+    "collection."
+)
 
 
-def report(found: Choice) -> Report:
+def report(found: Choice | SharedChoice) -> Report:
     """Return the report of a choice."""
+    return _report_shared(found) if isinstance(found, SharedChoice) else _report_one(found)
+
+
+def _report_shared(found: SharedChoice) -> Report:
+    first = found.choices[0]
+    names = [effect.name for effect in next(iter(found.over.values())).effects]
+    chosen, judged = (
+        sum(getattr(choice, part) for choice in found.choices) for part in ("chosen_on", "judged")
+    )
+    return Report(
+        id=found.id,
+        kind="choice",
+        title="Which pipeline to ship",
+        subject=[
+            f"on {enumerate_words(names)}",
+            f"chosen on {count(chosen, 'question')}",
+            f"judged on {judged:,} others",
+        ],
+        verdict=[found.conclusion],
+        warnings=[
+            f"{name}: {line}"
+            for name, choice in zip(names, found.choices, strict=True)
+            for line in _warn_of_tokens(choice)
+        ],
+        blocks=[
+            *show_effects(next(iter(found.over.values()))),
+            *(
+                replace(_show_judged(choice), key=f"judged_{name}", title=title, brief=False)
+                for name, choice in zip(names, found.choices, strict=True)
+                for title in [f"{name}: {_name_questions(choice).lower()}"]
+            ),
+            *_show_settings(first, found.ships),
+            _show_tried(first, chosen),
+            *_show_left_out(first),
+            Prose("Who chose, and who judged", SHARED),
+        ],
+        environment=found.environment,
+    )
+
+
+def _report_one(found: Choice) -> Report:
     facts = [f"on {found.config.dataset}", f"chosen on {count(found.chosen_on, 'question')}"]
     judged = [f"judged on {found.judged:,} others"] if found.judged else []
     return Report(
@@ -41,8 +92,8 @@ def report(found: Choice) -> Report:
         warnings=[*_warn_of_tokens(found)],
         blocks=[
             _show_judged(found),
-            *_show_settings(found),
-            _show_tried(found),
+            *_show_settings(found, found.ships),
+            _show_tried(found, found.chosen_on),
             *_show_left_out(found),
             _explain(found),
         ],
@@ -150,15 +201,15 @@ def _show_latency(found: Choice, percentile: str, brief: bool = True) -> Column:
     return Column(f"{percentile}_ms", f"{percentile} ms", "ms", find, brief)
 
 
-def _show_settings(found: Choice) -> list[Block]:
+def _show_settings(found: Choice, ships: bool) -> list[Block]:
     """Return the settings to change in the config, if any."""
-    if not found.ships:
+    if not ships:
         return []
     pairs = [(key, describe(value)) for key, value in found.best.point.items()]
     return [Facts(f"What differs from {found.config.name}", pairs, brief=False)]
 
 
-def _show_tried(found: Choice) -> Table:
+def _show_tried(found: Choice, questions: int) -> Table:
     """Return the table of every candidate with figures, in the order of trial."""
     led = found.kept
     columns = [
@@ -168,7 +219,7 @@ def _show_tried(found: Choice) -> Table:
         Column("stage", "Stage", brief=False),
     ]
     tried = [item for item in found.trials if item.mean]
-    title = f"What was tried, on the {found.chosen_on:,} questions of the choice"
+    title = f"What was tried, on the {questions:,} questions of the choice"
     return Table("tried", title, columns, tried, TRIED, Plot("mean", "whisker"))
 
 

@@ -1,4 +1,4 @@
-"""A study that chooses the pipeline to ship for a collection."""
+"""A study that chooses the pipeline to ship for a collection, or one for several."""
 
 from pathlib import Path
 
@@ -8,16 +8,20 @@ from assay.eval.running.result_files import StoredResult, write_result
 from assay.eval.running.study import Lab, Study, Written
 from assay.eval.runs import environment
 from assay.eval.studies.tuning.choice import Choice
-from assay.eval.studies.tuning.choice_options import ChoiceOptions
 from assay.eval.studies.tuning.choice_report import report
-from assay.eval.studies.tuning.choosing import choose
+from assay.eval.studies.tuning.choosing import ChoiceOptions, choose
+from assay.eval.studies.tuning.shared_choice import SharedChoice
 from assay.eval.studies.tuning.tuned_config import render_changes
 
+Found = Choice | SharedChoice
 
-def find(asked: ChoiceOptions, lab: Lab) -> Choice:
+
+def find(asked: ChoiceOptions, lab: Lab) -> Found:
     """Find the pipeline to ship for COLLECTION, a name or a folder.
 
-    Without COLLECTION: for the one that assay.toml names, by the first of its measures.
+    Without COLLECTION: for the one that assay.toml names, by the first of its measures. With
+    --dataset given more than once: one pipeline for all of these collections, and what to expect of
+    it on a new one.
 
     Tries what its documents allow: each leg alone and both, contexts, chunk sizes, windows, exact
     look-ups, weights and kinds of fusion, and reranking where --max-latency allows it. Settings are
@@ -34,7 +38,7 @@ def find(asked: ChoiceOptions, lab: Lab) -> Choice:
     return choose(asked.settle(lab.progress), lab.resources)
 
 
-def write(found: Choice, told: Report, asked: ChoiceOptions, lab: Lab) -> Written:
+def write(found: Found, told: Report, asked: ChoiceOptions, lab: Lab) -> Written:
     """Write the pipeline to ship, and the report into the same folder."""
     path = asked.output or lab.reports / "chosen" / f"{found.id}.yaml"
     changes = {
@@ -46,8 +50,9 @@ def write(found: Choice, told: Report, asked: ChoiceOptions, lab: Lab) -> Writte
     named = asked.output is not None
     path, said = write_result(path, result, BESIDE, named=named, force=asked.force)
     files = [path, *write_beside(found, told, path)]
-    calls = [f"run {path}", f"explain {path}"]
+    on = f" --dataset {asked.datasets[0]}" if isinstance(found, SharedChoice) else ""
+    calls = [f"run {path}{on}", f"explain {path}{on}"]
     return Written({"output": path, "report": files[2]}, files, said, calls)
 
 
-STUDY = Study("choose", ChoiceOptions, find, report, write=write)
+STUDY: Study[ChoiceOptions, Found] = Study("choose", ChoiceOptions, find, report, write=write)

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
@@ -17,15 +19,28 @@ from assay.eval.report.files import BESIDE, write_beside
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.runner import Helpers, PointTask, Runner
 from assay.eval.running.search_space import draw
+from assay.eval.running.study import Option
+from assay.eval.running.study_options import (
+    FORCE_HELP,
+    LARGEST,
+    EngineOptions,
+    WorkerOptions,
+)
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.scoring.measures import check_rising
+from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning import tuning_report as reporting
 from assay.eval.studies.tuning.forecast import describe_work, time_searches
-from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
-from assay.eval.studies.tuning.options import TuningOptions
+from assay.eval.studies.tuning.nested_cv import (
+    FOLDS,
+    REPEATS,
+    Design,
+    Queries,
+    TuningResult,
+    tune,
+)
 from assay.eval.studies.tuning.spaces import (
     Space,
     derive_space,
@@ -42,6 +57,43 @@ from assay.retrievers.store.digest import digest
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
+
+
+class TuningOptions(WorkerOptions, EngineOptions):
+    """What is tuned, how its gain is held out, and where the best config goes.
+
+    The space is read from the file `space` or from `over`; with neither, it is made for the config.
+    `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets the questions
+    decide.
+    """
+
+    space: Path | None = Field(None, description="A YAML file of values to try.")
+    over: Annotated[tuple[str, ...], Option(metavar="KEY=V1,V2")] = Field(
+        (), description="Values to try; repeatable."
+    )
+    trials: int | None = Field(
+        None, ge=1, le=LARGEST, description="Try so many points, drawn at random."
+    )
+    measure: str = Field(HEADLINE, description="What is to rise.")
+    folds: int = Field(FOLDS, ge=2, le=LARGEST, description="Parts the queries are dealt into.")
+    repeats: int = Field(REPEATS, ge=1, le=LARGEST, description="How often they are dealt.")
+    seed: int = Field(0, ge=0, le=LARGEST, description="What folds and trials are drawn by.")
+    group_by: Literal["text", "document"] | None = Field(
+        None,
+        description="Queries that no fold may part: those of the same words, or also of the same "
+        "documents.  [default: document where the verdict is for other documents]",
+    )
+    output: Path | None = Field(
+        None,
+        description="The config to write.  [default: tuned/NAME-COLLECTION-SPACE.yaml below the "
+        "reports]",
+    )
+    force: bool = Field(False, description=FORCE_HELP)
+
+    @property
+    def design(self) -> Design:
+        """The design of the cross-validation."""
+        return Design(self.folds, self.repeats, self.seed)
 
 
 @dataclass(frozen=True)

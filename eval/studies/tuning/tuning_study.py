@@ -3,8 +3,7 @@
 from assay.eval.cluster.distribution import distribute
 from assay.eval.report.blocks import Report
 from assay.eval.running.study import Lab, Study, Written
-from assay.eval.studies.tuning.options import TuningOptions
-from assay.eval.studies.tuning.tuning import TunedPipeline, log_tuning, run_tuning
+from assay.eval.studies.tuning.tuning import TunedPipeline, TuningOptions, log_tuning, run_tuning
 
 
 def find(asked: TuningOptions, lab: Lab) -> TunedPipeline:

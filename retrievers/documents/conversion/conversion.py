@@ -209,6 +209,8 @@ def _check(suffix: str, data: bytes) -> None:
     name = suffix[1:].upper()
     if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
         raise ConversionError("is broken, or not a PDF at all")
+    if suffix in converter.HTML and (excess := bounds.check_page(data)):
+        raise ConversionError(excess)
     if suffix not in ARCHIVES:
         return
     if data.startswith(BINARY_OFFICE):

@@ -19,11 +19,13 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.documents.conversion.encodings import NotTextError, decode
 
 if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
     from pdfminer.layout import LTChar
 
 
@@ -146,8 +148,6 @@ TOO_LONG = 24  # the number of SIGXCPU, which Windows lacks
 MARKITDOWN = {
     ".docx": "DocxConverter",
     ".epub": "EpubConverter",
-    ".htm": "HtmlConverter",
-    ".html": "HtmlConverter",
     ".pdf": "PdfConverter",
     ".pptx": "PptxConverter",
 }
@@ -155,7 +155,10 @@ HTML = (".htm", ".html")
 # Read by modules of this package: text, but for the workbooks.
 WORKBOOKS = (".xlsx",)
 WRITTEN = (".csv", ".ipynb", ".mdx", ".rst", ".tsv")
-SUFFIXES = tuple(sorted((*MARKITDOWN, *WORKBOOKS, *WRITTEN)))
+SUFFIXES = tuple(sorted((*MARKITDOWN, *HTML, *WORKBOOKS, *WRITTEN)))
+# A table needs a head in Markdown: its first row if the document names none.
+TABLES = {"table_infer_header": True}
+TOO_DEEP = "its elements nest too deep; taken as plain text, without headings and tables"
 BLANK_LINES = re.compile(r"\n{3,}")
 LINE_TAILS = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.M)
 
@@ -199,28 +202,56 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
 
 def _read(suffix: str, data: bytes) -> tuple[str, str, Sequence[str]]:
     """Return the Markdown of a file, its title, and notes on the parts left out."""
-    from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets
-    from assay.retrievers.documents.conversion.furniture import strip_surroundings
+    from assay.retrievers.documents.conversion import (
+        furniture,
+        mdx,
+        notebooks,
+        restructured,
+        sheets,
+    )
 
     if suffix in WORKBOOKS:
         text, notes = sheets.read_workbook(data)
         return text, "", notes
+    if suffix in HTML:
+        return _write_page(furniture.parse_page(data))
     if suffix not in WRITTEN:
-        return *_ask_markitdown(suffix, strip_surroundings(data) if suffix in HTML else data), ()
+        return *_ask_markitdown(suffix, data), ()
     text, _ = decode(data)
     text = text.removeprefix("\ufeff")
     if suffix == ".rst":
-        page = restructured.read_restructured(text)
-        return _ask_markitdown(".html", page.encode())[0], "", ()
+        return _write_page(furniture.parse(restructured.read_restructured(text)))
     read = {".ipynb": notebooks.read_notebook, ".mdx": mdx.read_mdx}.get(suffix, sheets.read_values)
     return read(text), "", ()
+
+
+def _write_page(soup: "BeautifulSoup") -> tuple[str, str, Sequence[str]]:
+    """Return the Markdown of a page, its title, and a note if it nests too deep to be written."""
+    for item in soup(["script", "style"]):
+        item.extract()
+    body = soup.find("body") or soup
+    title = (soup.title.string if soup.title else "") or ""
+    try:
+        return _make_writer()(**TABLES).convert_soup(body), title, ()
+    except RecursionError:
+        return body.get_text("\n", strip=True), title, (TOO_DEEP,)
 
 
 def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
     # The converters are called by themselves: markitdown as a whole would try others where one
     # fails, and take a broken document for a ZIP archive or for plain text.
     from markitdown import StreamInfo, converters
-    from markitdown.converters import _html_converter, _markdownify
+    from markitdown.converters import _html_converter
+
+    vars(_html_converter)["_CustomMarkdownify"] = _make_writer()
+    converter = getattr(converters, MARKITDOWN[suffix])()
+    result = converter.convert(io.BytesIO(data), StreamInfo(extension=suffix), **TABLES)
+    return result.markdown, result.title or ""
+
+
+@cache
+def _make_writer() -> Any:
+    from markitdown.converters import _markdownify
 
     from assay.retrievers.documents.conversion import tables
 
@@ -231,12 +262,7 @@ def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
             tables.prepare_tables(soup)
             return str(super().convert_soup(soup))
 
-    vars(_html_converter)["_CustomMarkdownify"] = Markdownify
-    converter = getattr(converters, MARKITDOWN[suffix])()
-    told = StreamInfo(extension=suffix)
-    # A table needs a head in Markdown: its first row if the document names none.
-    result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
-    return result.markdown, result.title or ""
+    return Markdownify
 
 
 def tidy(text: str) -> str:

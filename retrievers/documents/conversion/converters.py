@@ -53,7 +53,7 @@ class CommandSettings(Settings):
         "path, which else comes last",
     )
     suffixes: list[Annotated[str, AfterValidator(_check_suffix)]] = Field(
-        sorted((*converter.MARKITDOWN, *converter.WORKBOOKS)),
+        sorted((*converter.MARKITDOWN, *converter.HTML, *converter.WORKBOOKS)),
         min_length=1,
         description="the files it reads, such as .adoc; the others are read as without it",
     )

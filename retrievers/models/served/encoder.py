@@ -137,15 +137,6 @@ class ServedEncoder(Encoder):
         vector: Vectors = self._ask([prepared], "query")[0][0]
         return vector
 
-    def expect(self, texts: Sequence[str]) -> Usage:
-        """Return the usual number of tokens of passages."""
-        prefix = self._settings.passage_prefix
-        return Usage(sum(_estimate(self._prepare(text, prefix)) for text in texts))
-
-    def expect_query(self, text: str) -> Usage:
-        """Return the usual number of tokens of a query."""
-        return Usage(_estimate(self._prepare(text, self._settings.query_prefix)))
-
     def metadata(self) -> Mapping[str, Any]:
         """Return the service's address, the settings of its requests, and its price."""
         given = self._settings

@@ -12,13 +12,12 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.choice import CrossEncoderChoice
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
@@ -55,10 +54,6 @@ class ListwiseSettings(SearchModelSettings, CrossEncoderChoice):
                 f"step: {self.step}; at most the window, {self.window}, or passages are left out"
             )
         return self
-
-    def count_calls(self, passages: int) -> int:
-        """Return the number of windows."""
-        return len(list(self.list_windows(passages)))
 
     def list_windows(self, number: int) -> Iterable[tuple[int, int]]:
         """Yield the windows from the last to the first; of a single passage none."""
@@ -103,14 +98,6 @@ class ListwiseReranker(CrossEncoder):
             order[begin:end] = [window[place] for place in places]
         ranks = {i: rank for rank, i in enumerate(order, start=1)}
         return [1 - ranks[i] / (len(order) + 1) for i in range(len(order))]
-
-    def expect(self, query: str, texts: Sequence[str]) -> Usage:
-        """Return the usual number of tokens of all windows."""
-        total = Usage()
-        for begin, end in self._settings.list_windows(len(texts)):
-            size = len(self._write(query, texts[begin:end]).text.encode())
-            total += Usage(size // USUAL_BYTES_PER_TOKEN, output=(end - begin) * TOKENS_PER_PLACE)
-        return total
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the model, the window, and the prices."""

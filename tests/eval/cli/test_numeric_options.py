@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from assay.eval.cli.commands import COMMANDS
 from assay.eval.cli.main import assay
-from assay.eval.cli.options import LARGEST
+from assay.eval.running.study_options import LARGEST
 from assay.retrievers.settings import Settings
 
 BOUNDED_BY_SETTINGS = {"max_cost_usd", "max_tokens", "concurrency", "thinking_tokens",

@@ -43,7 +43,7 @@ def test_the_first_variant_is_the_default(tmp_path):
         ("name: [x\n", "not YAML"),
         (MINIMAL + "title: Twice\n", "line 4: the key 'title' stands twice"),
         (MINIMAL + "source: 2024-02-30\n", "line 4: not YAML: day is out of range"),
-        ("name: x\ntitle: X\n", "format: must be one of beir, trec, irds, native"),
+        ("name: x\ntitle: X\n", "format: must be one of beir, irds, native"),
         ("name: x\ntitle: X\nformat: csv\n", "format: must be one of"),
         (MINIMAL + "colour: red\n", "colour: unknown key; allowed: name, title"),
         (MINIMAL + "sizes: {documents: many}\n", "sizes.documents: input should be a valid int"),

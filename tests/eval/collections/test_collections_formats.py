@@ -1,4 +1,4 @@
-"""BEIR folders, TREC files and ir_datasets: what is read, and what is refused."""
+"""BEIR folders and ir_datasets: what is read, and what is refused."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from assay.eval.collections.catalog import parse_card
 from assay.eval.collections.collection import GoldItem
-from assay.eval.collections.formats.irds import IrdsCard, _make_document
+from assay.eval.collections.formats.irds import IrdsCard, make_document
 from assay.eval.collections.formats.rows import RowError, parse_json_row
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError, Context, Document, Passage
@@ -280,107 +280,6 @@ def test_the_digest_notices_every_part(beir, name, old, new):
     assert load(str(beir)).digest != before
 
 
-TRECTEXT = """\
-<DOC>
-<DOCNO> AP-1 </DOCNO>
-<HEAD>Storm &amp; ferry</HEAD>
-<TEXT>
-The ferry stayed <b>in port</b>.
-</TEXT>
-</DOC>
-<DOC>
-<DOCNO>AP-2</DOCNO>
-<TEXT>It sailed</TEXT><TEXT>on Monday.</TEXT>
-</DOC>
-"""
-TOPICS = """\
-<top>
-<num> Number: 301
-<title> storm ferry
-<desc> Description:
-Which ferries stayed
-in port?
-<narr> Narrative:
-Any date.
-</top>
-"""
-
-
-@pytest.fixture
-def trec(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/ap.trec").write_text(TRECTEXT)
-    write_jsonl(tmp_path / "docs/web.jsonl", {"id": "W-1", "title": "Web", "contents": "A page."})
-    (tmp_path / "topics.txt").write_text(TOPICS)
-    (tmp_path / "qrels.txt").write_text("301 0 AP-1 1\n301 0 W-1 -2\n")
-    (tmp_path / "dataset.yaml").write_text(
-        f"name: {tmp_path.name}\ntitle: t\nformat: trec\ndocuments: docs\nqueries: topics.txt\n"
-        "judgments: {test: qrels.txt}\n"
-    )
-    return tmp_path
-
-
-def test_trec_files(trec):
-    collection = load(str(trec))
-    first, second, third = collection.documents
-    assert (first.id, first.title) == ("AP-1", "Storm & ferry")
-    assert " ".join(first.text.split()) == "The ferry stayed in port ."
-    assert " ".join(second.text.split()) == "It sailed on Monday."
-    assert (third.id, third.title, third.text) == ("W-1", "Web", "A page.")
-    (query,) = collection.queries
-    assert (query.id, query.text) == ("301", "storm ferry")
-    assert query.metadata["desc"] == "Which ferries stayed in port?"
-    assert [(item.id, item.grade) for item in collection.gold["301"]] == [("AP-1", 1), ("W-1", -2)]
-
-
-def test_another_field_of_a_topic_can_be_the_query(trec):
-    with (trec / "dataset.yaml").open("a") as file:
-        file.write("topic_field: desc\n")
-    assert load(str(trec)).queries[0].text == "Which ferries stayed in port?"
-
-
-TOP = "<top>\n<num> Number: {}\n<title> storm\n{}"
-BROKEN_TREC: dict[str, tuple[str, str | bytes, str]] = {
-    "no number": (
-        "docs/ap.trec",
-        f"{TRECTEXT}<DOC><TEXT>x</TEXT></DOC>\n",
-        "ap.trec:12: the document has no id",
-    ),
-    "no documents": ("docs/notes.txt", "no markup\n", "notes.txt: holds no <DOC>"),
-    "open": (
-        "docs/ap.trec",
-        TRECTEXT.replace("</DOC>", "", 1),
-        "ap.trec:1: the <DOC> is not closed",
-    ),
-    "open at the end": (
-        "docs/ap.trec",
-        f"{TRECTEXT}\n<DOC>\n",
-        f"ap.trec:{TRECTEXT.count(chr(10)) + 2}: the <DOC> is not closed",
-    ),
-    "open topic": (
-        "topics.txt",
-        TOP.format(301, "</top>\n") + TOP.format(302, "") + TOP.format(303, "</top>\n"),
-        "topics.txt:5: the <top> is not closed",
-    ),
-    "encoding": ("topics.txt", "<top>\n<title> Stürme".encode("latin-1"), "txt:2: not UTF-8"),
-    "no tab": ("topics.txt", "301 storm ferry\n", "topics.txt:1: no tab"),
-    "zeros": ("qrels.txt", "0301 0 AP-1 1\n", 'qrels.txt:1: there is no query "0301" but "301": '),
-}
-
-
-@pytest.mark.parametrize("case", BROKEN_TREC)
-def test_a_broken_trec_file_is_named(trec, case):
-    name, content, message = BROKEN_TREC[case]
-    (trec / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(AssayError, match=re.escape(message)):
-        load(str(trec))
-
-
-def test_topics_as_a_table(trec):
-    (trec / "topics.txt").write_text("301\tstorm ferry\n")
-    assert load(str(trec)).queries[0].text == "storm ferry"
-
-
 def test_a_data_set_of_ir_datasets(tmp_path, monkeypatch):
     """The real library serves local files: no download is needed for its machinery."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
@@ -422,7 +321,7 @@ def test_the_card_of_miracl_names_what_ir_datasets_has(tmp_path, monkeypatch):
     assert isinstance(card, IrdsCard)
     dataset = irds.load(card.location.removeprefix("irds:"))
     record = dataset.docs_cls()("12#0", "潮", "満潮は一日に二度ある。")
-    assert _make_document(record) == Document(
+    assert make_document(record) == Document(
         "12#0", "満潮は一日に二度ある。", "潮", (Passage("12#0", 0, 11, "潮"),)
     )
     assert dataset.queries_cls()._fields == ("query_id", "text")

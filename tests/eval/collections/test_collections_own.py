@@ -69,10 +69,10 @@ def test_an_unknown_key_is_told(folder, plug):
 
 
 def test_a_format_that_is_not_installed_is_told(folder, plug):
-    with pytest.raises(AssayError, match=r"one of beir, trec, irds, native$"):
+    with pytest.raises(AssayError, match=r"one of beir, irds, native$"):
         read_card(folder / "dataset.yaml")
     plug(other=OWN)
-    with pytest.raises(AssayError, match=r"one of beir, trec, irds, native, other$"):
+    with pytest.raises(AssayError, match=r"one of beir, irds, native, other$"):
         read_card(folder / "dataset.yaml")
 
 

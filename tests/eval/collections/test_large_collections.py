@@ -17,7 +17,7 @@ from samples.mapped_collections import leave_in_files, load_both
 
 from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
-from assay.eval.collections.formats import beir, mapped
+from assay.eval.collections.formats import beir
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.running.point_order import take_in_order
@@ -50,20 +50,6 @@ def write(folder, corpus, judged):
     (folder / "qrels").mkdir(exist_ok=True)
     qrels = f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n"
     (folder / "qrels" / "test.tsv").write_text(qrels)
-    return folder
-
-
-def write_trec(folder, files, judged="d1"):
-    (folder / "docs").mkdir(parents=True)
-    (folder / "dataset.yaml").write_text(
-        "name: large\ntitle: Large\nformat: trec\ndocuments: docs\nqueries: topics.tsv\n"
-        "judgments: {test: qrels.txt}\n"
-    )
-    for name, content in files.items():
-        packed = name.endswith(".gz")
-        (folder / "docs" / name).write_bytes(gzip.compress(content) if packed else content)
-    (folder / "topics.tsv").write_text("q\ta b\n")
-    (folder / "qrels.txt").write_text(f"q 0 {judged} 1\n")
     return folder
 
 
@@ -197,55 +183,6 @@ def test_a_packed_corpus_is_unpacked_once(large, monkeypatch):
         load(str(large))
 
 
-TREC_FILES = {
-    "a.jsonl": b'{"id": "d1", "contents": "a b"}\n\n{"_id": "d2", "title": "t", "text": ""}',
-    "b.jsonl.gz": b'{"docno": "d3", "text": "b c"}\n',
-    "c": "\ufeff<DOC><DOCNO> d4 </DOCNO>\n<TITLE>\u00e9</TITLE> a &amp; b</DOC>\n\n"
-    "<doc><docno>d5</docno><TEXT>x</TEXT><TEXT>y\u4e00</TEXT></doc>".encode(),
-    "d": b"",
-    "e.gz": b"<DOC>\n<DOCNO>d6</DOCNO><HEAD>h</HEAD>z</DOC>",
-}
-
-
-def test_trec_documents_in_their_files_are_those_held(tmp_path, monkeypatch):
-    held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
-    assert isinstance(left.documents, PassageSequence)
-    assert tuple(left.documents) == held.documents
-    assert [item.id for item in held.documents] == [f"d{i}" for i in range(1, 7)]
-    assert (left.digest, left.gold) == (held.digest, held.gold)
-    monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
-    assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, IdSequence)
-
-
-BROKEN = {
-    "taken in another file": {"e": b"<DOC><DOCNO>d1</DOCNO></DOC>"},
-    "taken, then open": {"c": b"<DOC><DOCNO>d1</DOCNO></DOC>\n<DOC>"},
-    "open": {"c": b"<DOC><DOCNO>d7</DOCNO></DOC>\n<DOC>"},
-    "none": {"c": b"some text"},
-    "no id": {"c": b"\n\n<DOC>x</DOC>", "e": b"<DOC>y</DOC>"},
-    "not UTF-8": {"c": b"<DOC><DOCNO>d7</DOCNO>\n\xc3</DOC>\n"},
-    "not UTF-8 in a line": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{"\xff"}\n{\n', "c": b""},
-    "not JSON": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{\n{"id": "d7", "text": "x"}\n[]'},
-    "texts twice, or none": {"a.jsonl": b'{"id": "d1", "text": "b c"}\n{"id": "d7", "text": " "}'},
-}
-
-
-@pytest.mark.parametrize("changed", BROKEN.values(), ids=BROKEN.keys())
-def test_what_is_wrong_with_trec_files_is_told_alike(tmp_path, monkeypatch, changed):
-    folder = write_trec(tmp_path / "large", TREC_FILES | changed)
-    told, found = [], []
-    for limit in (1 << 28, 0):
-        leave_in_files(monkeypatch, limit)
-        try:
-            told.append(load(str(folder)).digest)
-        except AssayError as error:
-            told.append(str(error))
-        found.append(check(read_card(folder / "dataset.yaml")))
-    assert told[0] == told[1]
-    assert found[0] == found[1]
-    assert found[0]
-
-
 def test_what_is_wrong_with_rows_is_found_alike(tmp_path, monkeypatch):
     lines = [REPEATED, "{", '{"_id": "b", "text": "x"}', REPEATED, '{"_id": "c", "text": ""}', "[]"]
     folder = write(tmp_path / "large", "\n".join(lines).encode(), "a")
@@ -255,18 +192,6 @@ def test_what_is_wrong_with_rows_is_found_alike(tmp_path, monkeypatch):
     leave_in_files(monkeypatch)
     assert check(read_card(folder / "dataset.yaml")) == held
     assert {problem.line for problem in held if "corpus" in problem.file} == {2, 3, 4, 5, 6}
-
-
-@given(st.binary(max_size=9), st.integers(1, 4))
-def test_undecodable_bytes_are_found_where_decoding_finds_them(content, piece):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapped, "PIECE", piece)
-        found = mapped.find_undecodable(content)
-    assert content.decode(errors="ignore").encode() == content or found is not None
-    if found is not None:
-        with pytest.raises(UnicodeDecodeError) as raised:
-            content.decode()
-        assert raised.value.start == found
 
 
 def test_ids_with_one_hash_are_told_apart():

@@ -1,4 +1,4 @@
-"""TREC documents and data sets of ir_datasets that stay in files are those held, to the bit."""
+"""Corpora and data sets of ir_datasets that stay in files are those held, to the bit."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,15 +32,6 @@ def write_text(draw, most):
     return " ".join(draw.choices(WORDS, k=draw.randint(0, most)))
 
 
-def break_lines(draw, rows):
-    """Return the lines of rows; in one of ten files one has a fault."""
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    if lines and draw.random() < 0.1:
-        faults = ["{", "[]", "", lines[0], '{"_id": "new"}', '{"path": "x"}', "{}"]
-        lines.insert(draw.randint(0, len(lines)), draw.choice(faults))
-    return "\n".join(lines)
-
-
 def write_beir(folder, lines, judged):
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     card = {"name": "set", "title": "Set", "format": "beir"}
@@ -60,19 +51,6 @@ def write_native(folder):
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "one"}\n')
     (folder / "judgments.jsonl").write_text('{"query_id": "q", "path": "a.md"}\n')
     return folder
-
-
-def test_native_judgments_are_read_once(tmp_path, monkeypatch):
-    folder = write_native(tmp_path / "set")
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    keys: list[str] = []
-    find = memo.find
-    monkeypatch.setattr(memo, "find", lambda kind, key: keys.append(key) or find(kind, key))
-    assert load(str(folder)).gold == load(str(folder)).gold
-    assert len(set(keys)) == 1
-    (folder / "docs" / "a.md").write_text("# A\n\ntwo")
-    load(str(folder))
-    assert len(set(keys)) == 2
 
 
 def test_a_file_that_changes_meanwhile_is_told(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """What a run costs: from the calls it makes to its table, its report, JSON and MLflow."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from assay.eval.running.figures import Figures
 from assay.eval.running.run import make_run
 from assay.eval.runs.summary.cost import dollars, tell_queries
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.ingestion.dry_run import estimate_run
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet
 
@@ -104,65 +102,6 @@ def test_what_runs_here_has_no_cost(server):
     assert summary.as_json()["cost"] is None
 
 
-def test_a_dry_run_asks_nothing_and_comes_near(server):
-    config = make_config(server, encoder=1.0, reranker=2.0)
-    found = estimate_run(config, Quiet())
-    assert not server.calls
-    assert (found.chunks, found.searches) == (len(QUERIES), len(QUERIES))
-    chunks, queries, searches = found.items
-    assert chunks.units > 0
-    assert searches.units == len(QUERIES)
-    assert searches.usd == pytest.approx(0.012)
-    summary = run(config)
-    assert summary.cost is not None
-    assert summary.cost.index is not None
-    assert chunks.usd == pytest.approx(summary.cost.index, rel=1.0)
-    rerun = estimate_run(config, Quiet())
-    assert rerun.items[0].units == 0
-    assert rerun.items[1:] == (queries, searches)
-    assert found.usd is not None
-    assert estimate_run(make_config(server, encoder=1.0), Quiet()).usd is None
-
-
-def test_a_dry_run_prices_what_expands_queries(server):
-    where = {"url": f"{server.url}/openai", "key_variable": "MY_KEY", "price_usd": 1.0}
-    encoder = {"type": "openai", "model": "some", "query_prefix": "a long prefix: ", **where}
-    retriever = {
-        "query": [{"type": "expand", "encoder": encoder}],
-        "legs": {"dense": {"type": "dense", "encoder": encoder}},
-    }
-    values = make_config(server).model_dump(exclude={"retriever"})
-    config = RunConfig.model_validate({**values, "retriever": retriever})
-    chunks, queries, terms, expanded = estimate_run(config, Quiet()).items
-    assert [each.part for each in (chunks, terms)] == ["legs.dense", "query.expand"]
-    # 15 bytes of prefix and 5 of query, three a token.
-    assert queries.units == expanded.units == 7 * len(QUERIES)
-    run(config)
-    passages = [text for text in server.asked if not text.startswith("a long prefix: ")]
-    assert terms.what == f"{len(passages) - len(QUERIES)} terms not embedded before"
-
-
-def test_a_dry_run_states_how_often_a_language_model_is_asked(server):
-    values = make_config(server).model_dump(exclude={"retriever"})
-    where = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
-    stage = {"type": "rerank", "depth": 3, "model": {"type": "llm", "model": where}}
-    retriever = {"legs": {"words": {"type": "bm25"}}, "stages": [stage]}
-    config = RunConfig.model_validate({**values, "retriever": retriever})
-    (item,) = estimate_run(config, Quiet()).items
-    assert item.what.endswith("searches, by 1 calls at most")
-    assert item.units > 0
-    assert not server.calls
-
-
-def test_the_dry_run_of_the_command_line(server, tmp_path):
-    config = make_config(server, encoder=1.0).model_dump(mode="json", exclude_none=True)
-    (tmp_path / "served.json.yaml").write_text(json.dumps(config))
-    called = CliRunner().invoke(assay, ["run", "served.json.yaml", "--dry-run"])
-    assert called.exit_code == 0, called.output
-    assert "no price known" in called.output
-    assert not server.calls
-
-
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "0"), (2.0, "2.00"), (0.0122, "0.0122"), (0.00038, "0.000380")]
 )
@@ -195,7 +134,6 @@ def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatc
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     config = make_config(server, encoder=1.0)
-    plain = estimate_run(config, Quiet()).items[1]
     with LanguageModelServer(lambda call: Say("<passage>a passage</passage>")) as writer:
         model = {"type": "openai", "model": "m", "base_url": writer.url}
         prices = dict.fromkeys(("input", "cache_write", "cache_read", "output"), 1.0)
@@ -206,11 +144,6 @@ def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatc
         legs = config.model_dump(mode="json", exclude_unset=True)["retriever"]["legs"]
         values = config.model_dump(exclude={"retriever"})
         asked = RunConfig.model_validate({**values, "retriever": {"query": steps, "legs": legs}})
-        hyde, others, _, queries = estimate_run(asked, Quiet()).items
-        assert [hyde.part, others.part] == ["query.hyde", "query.multi_query"]
-        assert hyde.what == others.what == f"{len(QUERIES)} calls"
-        assert queries.units > 4 * plain.units, "each wording and each passage is embedded"
-        assert not writer.calls
         summary = run(asked)
         assert len(writer.calls) == 2 * len(QUERIES)
         rerun = run(asked, rerun=True)
@@ -222,4 +155,3 @@ def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatc
     assert summary.cost == rerun.cost
     assert summary.cost.queries is not None
     assert summary.cost.queries > 1000 * tokens / 1e6 / len(QUERIES)
-    assert (hyde.usd or 0) + (others.usd or 0) > tokens / 1e6, "answers of the longest form"

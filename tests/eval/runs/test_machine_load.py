@@ -1,5 +1,6 @@
 """Who works while queries are timed: beside processes that spin, and by recorded readings."""
 
+import os
 import re
 import subprocess
 import sys
@@ -129,6 +130,18 @@ def test_the_work_of_children_is_own_work():
     ended = read_usage()
     for after in (running, ended):
         assert after.own - before.own - (time.process_time() - own) > 0.4
+
+
+def test_a_process_that_ends_while_it_is_read_is_left_out(monkeypatch, tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", "open(0).read()"], stdin=subprocess.PIPE)
+    held = os.open(f"/proc/{child.pid}", os.O_RDONLY)  # its files are gone once it has ended
+    child.communicate()
+    (tmp_path / "7").symlink_to(f"/proc/self/fd/{held}")
+    monkeypatch.setattr(machine_load, "PROCESSES", tmp_path)
+    try:
+        assert read_usage().own > 0
+    finally:
+        os.close(held)
 
 
 def test_a_system_without_counters_says_that_it_does_not_know(monkeypatch, tmp_path):

@@ -6,6 +6,8 @@ import pytest
 
 from assay import compare, run
 from assay.eval.collections.card import Card
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.collections.unwanted import find_unwanted
@@ -135,3 +137,11 @@ def test_another_list_is_another_collection(collection, tmp_path):
     assert len(load(collection).unwanted) == 11
     assert load(collection).digest != first
     assert make_collection({"a": "b"}, {"q": "b"}, {"q": ["a"]}).unwanted == set()
+
+
+def test_a_check_finds_unwanted_documents_that_there_are_not(collection, tmp_path):
+    card = tmp_path / "datasets/mine/dataset.yaml"
+    card.write_text(card.read_text().replace("old/*", "old/1.m"))
+    (problem,) = [item for item in check(find_card("mine")) if item.severity == "error"]
+    assert str(problem).startswith(f"{card}: error: unwanted: no document is named old/1.m; ")
+    assert str(problem).endswith("; did you mean old/1.md?")

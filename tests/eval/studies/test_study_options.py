@@ -11,7 +11,7 @@ from tools.command_line import call
 import assay
 from assay.eval.cli.commands import COMMANDS
 from assay.eval.running.study import Argument, StudyOptions
-from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choosing import ChoiceOptions
 from assay.retrievers.base import AssayError, Quiet
 
 STUDIES = {
@@ -49,6 +49,7 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
         ("tarnwick", "limit=9"),
         {"config": "other", "budget": 120, "max_latency": 50, "measure": "Hit@1"},
     ),
+    ("choose --dataset a --dataset b", (), {"dataset": ["a", "b"]}),
     (f"contexts law {MODEL}", ("law",), NAMED),
     (
         f"contexts law --config some --window-tokens 900 --output c.jsonl {MODEL}",

@@ -120,6 +120,14 @@ def test_words_in_a_row_of_real_pages_are_found(folder):
             assert locator.find(quote), (path, quote)
 
 
+@pytest.mark.parametrize("text", [">\t\tpay()\n", "- a\n\n\t\tpay()\n", "\n>\t\tpay()"])
+def test_blanks_that_are_part_of_a_tab_stand_where_it_does(text):
+    # A tab reaches to the next multiple of four columns, part of which the quote or item takes.
+    tab = text.index("pay") - 1
+    blanks = [part for part in read_page(text) if part.text == " "]
+    assert [(part.start, part.end) for part in blanks] == [(tab, tab + 1)] * 2
+
+
 LINES = st.sampled_from(
     ["# One `a`", "Two\n---", "*T* __e__ ~~x~~", "", "```\ncode\n```", "    a\tb", "- \titem",
      "1. 1. q", "> q", "| a | b\\|c |\n|--|--|\n| `d\\|e` | f", "&amp;&#65;", "\\*\\a", "\ufeff",

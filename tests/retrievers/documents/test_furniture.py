@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.retrievers.base.markdown import read_headings
 from assay.retrievers.documents.conversion.converter import _convert
-from assay.retrievers.documents.conversion.furniture import strip_surroundings
+from assay.retrievers.documents.conversion.furniture import parse_page
 
 FURNITURE = [
     '<div id="cookie-banner">We use xx.</div>',
@@ -56,8 +56,11 @@ def test_all_furniture_goes_and_all_text_stays(furniture, text, data):
     mixed = data.draw(st.permutations([*furniture, *text]))
     kept = [item for item in mixed if item in text]
     found, wanted = (
-        BeautifulSoup(page, "html.parser").get_text().split()
-        for page in (strip_surroundings("".join(mixed).encode()), "".join(kept))
+        page.get_text().split()
+        for page in (
+            parse_page("".join(mixed).encode()),
+            BeautifulSoup("".join(kept), "html.parser"),
+        )
     )
     assert found == wanted
 
@@ -80,8 +83,7 @@ def test_a_heading_is_its_text_without_its_own_link(link, pattern):
     ],
 )
 def test_a_link_that_is_text_of_a_heading_stays(heading, shown):
-    stripped = strip_surroundings(f"<nav>Up</nav><h2>{heading}</h2><p>Text.</p>".encode())
-    title = BeautifulSoup(stripped, "html.parser").h2
+    title = parse_page(f"<nav>Up</nav><h2>{heading}</h2><p>Text.</p>".encode()).h2
     assert title is not None
     assert title.get_text() == shown
 

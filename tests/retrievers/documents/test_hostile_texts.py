@@ -4,12 +4,10 @@ Read twice from each place, one of these would take hours.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from assay.eval.collections.formats.rows import describe_unknown
-from assay.eval.collections.formats.trec import _read_record
 from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import Locator
 from assay.retrievers.documents.code import find_code
@@ -36,10 +34,6 @@ def number(text):
 
 def unfold(text):
     return Locator({"a.md": Document("a.md", text)}).find("what stands nowhere")
-
-
-def read_record(text):
-    return _read_record(Path("x"), 1, text)
 
 
 def repeat(*parts):
@@ -98,13 +92,11 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
     "letters": (classify, repeat("A")),
     "opening quotation marks": (classify, repeat("“")),
     "opening quotation marks in a query": (QUOTED.findall, repeat("“")),
-    "texts never closed": (read_record, repeat("<TEXT>x</>")),
-    "titles never closed": (read_record, f"{repeat('<TITLE>')}</HEAD>"),
-    "numbers never closed": (read_record, repeat("<DOCNO>")),
     "an id": (lambda text: describe_unknown("query", text, {"q": 1}), f"{repeat('07', '0')}x"),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS, method="signal")
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_hostile_text_is_read_to_its_end(name):

@@ -18,7 +18,7 @@ from assay.retrievers.engines.conformance import (
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.parity.parity import Observation
-from assay.retrievers.engines.stores.milvus import MilvusSettings, MilvusStore
+from assay.retrievers.engines.stores.milvus import MilvusSettings
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -33,6 +33,7 @@ def make(**settings):
     return chosen.build(Resources(Cache(default_root())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(milvus_url, rule):
     rule.check(make)
@@ -121,17 +122,6 @@ def test_a_server_that_is_too_old(milvus_url, monkeypatch):
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: "v2.4.15")
     problem = one_line(make()._settings.server)
     assert "v2.4.15 is too old: keyword search by BM25 needs 2.5 or later" in problem
-
-
-def test_errors_of_milvus_in_words():
-    from pymilvus.exceptions import MilvusException
-
-    fault = MilvusStore.find_fault(MilvusException(8, "request is rejected"))
-    assert fault is not None
-    assert (fault.status, fault.passing) == (429, True)
-    fault = MilvusStore.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
-    assert fault is not None
-    assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
 
 
 @pytest.mark.parametrize(

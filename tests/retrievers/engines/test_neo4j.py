@@ -6,7 +6,7 @@ from tools.server_engines import one_line
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.stores.neo4j import Neo4jSettings, Neo4jStore, quote
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings, quote
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -27,37 +27,6 @@ CLOSED = "bolt://127.0.0.1:1"
 )
 def test_no_character_of_a_text_is_an_operator(text, query):
     assert quote(text) == query
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "kind", "status"),
-    [
-        ("AuthError", "Neo.ClientError.Security.Unauthorized", "answered", 401),
-        ("Forbidden", "Neo.ClientError.Security.Forbidden", "answered", 403),
-        ("DatabaseUnavailable", "Neo.TransientError.General.DatabaseUnavailable", "answered", 503),
-        ("TransientError", "Neo.TransientError.Transaction.DeadlockDetected", "answered", 503),
-        ("ClientError", "Neo.ClientError.Transaction.TransactionTimedOut", "late", 0),
-        ("CypherSyntaxError", "Neo.ClientError.Statement.SyntaxError", "answered", 0),
-        ("DatabaseError", "Neo.DatabaseError.General.UnknownError", "answered", 0),
-        ("ServiceUnavailable", "", "lost", 0),
-        ("SessionExpired", "", "lost", 0),
-        ("ConnectionAcquisitionTimeoutError", "", "late", 0),
-        ("BrokenRecordError", "", "garbled", 0),
-    ],
-)
-def test_errors_of_the_driver(name, code, kind, status):
-    exceptions = pytest.importorskip("neo4j.exceptions", reason="needs the extra `neo4j`")
-    error = getattr(exceptions, name)("something is wrong")
-    if code:
-        error._neo4j_code = code
-    found = Neo4jStore.find_fault(error)
-    assert found is not None
-    assert (found.kind, found.status, str(found.said)) == (kind, status, str(error))
-    assert found.passing == (kind in ("late", "lost") or status == 503)
-
-
-def test_an_error_that_is_not_the_servers():
-    assert Neo4jStore.find_fault(KeyError("a mistake")) is None
 
 
 def build(**settings):

@@ -14,7 +14,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
 from assay.retrievers.engines.servers import collections as service_collections
-from assay.retrievers.engines.stores.sql_server import SqlServerSettings, SqlServerStore
+from assay.retrievers.engines.stores.sql_server import SqlServerSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -114,29 +114,6 @@ def test_what_the_server_cannot_do(double):
     problem = one_line(lambda: index(build(), FEW))
     assert problem.startswith("sql-server at sqlserver://db.example:1444/passages: 16.0.4000.1 is ")
     assert problem.endswith("is too old: the type VECTOR needs 17.0 or later")
-
-
-@pytest.mark.parametrize(
-    ("state", "kind", "status"),
-    [
-        ("28000", "answered", 401),
-        ("HYT00", "late", 0),
-        ("HYT01", "late", 0),
-        ("08001", "lost", 0),
-        ("08S01", "lost", 0),
-        ("40001", "answered", 503),
-        ("42S02", "answered", 404),
-        ("42S01", "answered", 409),
-        ("42000", "answered", 0),
-        ("22018", "answered", 0),
-    ],
-)
-def test_errors_of_the_driver(state, kind, status, errors):
-    """As the driver itself makes them of what the server tells."""
-    error = errors.sqlstate_to_exception(state, "the server's words")
-    found = SqlServerStore.find_fault(error)
-    assert found is not None
-    assert (found.kind, found.status, found.said) == (kind, status, "the server's words")
 
 
 def test_a_login_that_fails_is_one_line_without_the_password(errors, double):

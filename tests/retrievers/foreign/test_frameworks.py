@@ -14,8 +14,11 @@ from assay.eval.configs.config import RunConfig
 from assay.retrievers.base import AssayError, Document, Ranking, Retriever
 from assay.retrievers.base.answers import NamedChunks
 from assay.retrievers.conformance import check_retriever
+from assay.retrievers.foreign.frameworks import adapt
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
+
+pytestmark = pytest.mark.slow
 
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 
@@ -74,6 +77,13 @@ def test_the_scores_and_order_are_the_frameworks_own(tmp_path: Path) -> None:
     assert [hit.chunk.doc_id for hit in hits] == [item.meta["source"] for item in made]
     assert [hit.score for hit in hits] == [item.score for item in made]
     assert hits[0].chunk.id == "guides/train.md"  # a whole document is that document
+
+
+def test_a_component_that_takes_no_query_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("haystack", reason="needs the extra `haystack`")
+    with pytest.raises(AssayError, match=r"DocumentCleaner is not haystack\.core\.component\.Comp"):
+        build("haystack", "no_query", tmp_path).index(documents())
+    assert adapt(framework_retrievers.no_query(documents())) is None
 
 
 def test_one_that_is_made_of_documents_keeps_every_rule(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """The inventory of engines: those usable here, and the removable data that they keep."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol, cast
 
@@ -18,7 +17,6 @@ from assay.retrievers.engines.copies import list_leftovers, remove_leftover
 from assay.retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
 from assay.retrievers.engines.registry import TYPES
 from assay.retrievers.engines.servers.collections import StoredIndex, StoreServer
-from assay.retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
 READY = "ready"
@@ -94,7 +92,7 @@ class Removable:
     """Data that an engine keeps and that can be removed; `bytes` is None if unknown."""
 
     engine: str
-    kind: Literal["index", "leftover", "cache"]
+    kind: Literal["index", "leftover"]
     name: str
     detail: str
     bytes: int | None
@@ -107,10 +105,9 @@ class Removable:
 
 @dataclass(frozen=True, slots=True)
 class CleanupReport:
-    """The removed data, the data kept in the cache, and the problems, a line per engine."""
+    """The removed data, and the problems, a line per engine."""
 
     removed: list[Removable]
-    kept: list[Removable]
     problems: list[str]
 
 
@@ -148,31 +145,22 @@ def list_providers() -> Iterator[ProviderState]:
         yield ProviderState(provider, strategy, adapter, note)
 
 
-def clean(names: Sequence[str], dry_run: bool, cached: bool) -> CleanupReport:
-    """Remove the data that engines keep, or only list it with `dry_run`.
+def clean(names: Sequence[str], dry_run: bool) -> CleanupReport:
+    """Remove the data that engines keep outside the cache, or only list it with `dry_run`.
 
-    Cleans the engines of `names`, or all configured ones. With `cached` their built indexes in the
-    cache are removed too. If an engine cannot be asked, the others are still cleaned.
+    Cleans the engines of `names`, or all configured ones. If an engine cannot be asked, the others
+    are still cleaned.
     """
     engines = [read_engine(name) for name in names] or list(filter(is_configured, list_engines()))
-    cleaned = CleanupReport([], [], [])
-
-    def remove(items: Iterable[Removable]) -> None:
-        for item in items:
-            if not dry_run:
-                item.remove()
-            cleaned.removed.append(item)
-
+    cleaned = CleanupReport([], [])
     for engine in engines:
         try:
-            remove(find_removable(engine))
+            for item in find_removable(engine):
+                if not dry_run:
+                    item.remove()
+                cleaned.removed.append(item)
         except AssayError as error:
             cleaned.problems.append(str(error))
-    in_cache = list(find_cached([engine.type for engine in engines], Cache(default_root())))
-    if cached:
-        remove(in_cache)
-    else:
-        cleaned.kept.extend(in_cache)
     return cleaned
 
 
@@ -194,20 +182,6 @@ def find_removable(engine: ConfiguredEngine) -> Iterator[Removable]:
         with open_server(engine) as server:
             for stored in server.list_stored():
                 yield _describe_index(engine.type, server, stored)
-
-
-def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
-    """Yield the built indexes of embedded engines in the cache, for the given types."""
-    for usage in cache.usage():
-        if usage.kind in types and not read_engine(usage.kind).settings.capabilities.server:
-            yield Removable(
-                usage.kind,
-                "cache",
-                "built indexes",
-                f"{usage.entries} in the cache",
-                usage.bytes,
-                lambda kind=usage.kind: _clear(cache, kind),  # type: ignore[misc]
-            )
 
 
 def is_configured(engine: ConfiguredEngine) -> bool:
@@ -250,8 +224,3 @@ def _describe_index(type_: str, server: StoreServer, stored: StoredIndex) -> Rem
         stored.bytes,
         lambda: server.drop(stored.name),
     )
-
-
-def _clear(cache: Cache, kind: str) -> None:
-    with suppress(AssayError):  # another process may have cleared it
-        cache.clear(kind)

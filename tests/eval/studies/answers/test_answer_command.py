@@ -115,6 +115,7 @@ def fail(*words):
     return str(done.exception)
 
 
+@pytest.mark.slow
 def test_answers_are_kept_scored_compared_and_gated(server):
     count = len(QUERIES) + len(UNANSWERED)
     foretold = call_json("answer", "mine", *ASKED, "--dry-run")
@@ -289,10 +290,6 @@ def test_measures_of_answers_are_refused_where_there_are_none(server):
     (run,) = call_json("answer", "worse", *ASKED)["runs"]
     path.write_text(re.sub(r'"answer": "[^"]*"', '"answer": 3', path.read_text(), count=1))
     assert "answer: input should be a valid string" in fail(*named, "CitationP")
-    call("answer", "worse", *ASKED)
-    path.write_text(path.read_text().replace(".md", ".txt"))
-    judged = ("ragas", "worse", "--answers", *ASKED[:4], "--dry-run")
-    assert "its context is not of this run's hits" in fail(*judged)
 
 
 # What is scored, on answers and gold of any kind.

@@ -81,6 +81,7 @@ def call(monkeypatch, capsys):
     return lambda *words: command_line.call(monkeypatch, capsys, "gate", *map(str, words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("ranks", [RANKS, WORSE])
 def test_the_verdict_is_that_of_the_gate_on_stored_runs(tmp_path, ranks, shared):
@@ -322,3 +323,12 @@ def test_one_of_two_files_is_not_enough(files, call):
     assert status == 2
     assert "head.trec: a file of rankings; " in shown
     assert "--qrels q.tsv --baseline b.trec" in " ".join(shown.split())
+
+
+def test_options_of_recall_and_the_number_of_relevant_documents_need_no_ranking():
+    judgments = {"q1": {"a": 2, "b": 1, "c": 0, "d": 2}, "q2": {"a": 1, "b": 0}}
+    scores = score_rankings({"q1": ["b", "a"]}, judgments, ["Recall(rel=2)@2", "NumRel"])
+    assert scores == {
+        "q1": {"Recall(rel=2)@2": 0.5, "NumRel": 3},
+        "q2": {"Recall(rel=2)@2": 0, "NumRel": 1},
+    }

@@ -78,6 +78,7 @@ def check_error(result, *words):
         assert word in message
 
 
+@pytest.mark.slow
 def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
     folder = make_native(tmp_path / "law", "contexts: contexts.jsonl\n")
     result = call(folder, "--prices", PRICES, "--max-cost-usd", "1")
@@ -183,12 +184,12 @@ def test_a_wrong_option_is_one_line(server, tmp_path, arguments, words):
 
 
 def test_formats_without_contexts_are_refused(server, tmp_path, assay_config):
-    folder = tmp_path / "trec"
+    folder = tmp_path / "set"
     folder.mkdir()
     (folder / "dataset.yaml").write_text(
-        "name: trec\ntitle: T\nformat: trec\ndocuments: d\nqueries: q\njudgments: {test: j}\n"
+        "name: set\ntitle: T\nformat: irds\nlocation: irds:some/set\n"
     )
-    check_error(call(folder), "the format trec has no contexts", "beir, native")
+    check_error(call(folder), "the format irds has no contexts", "beir, native")
     config = assay_config("documents: {passages: false}")
     beir = make_beir(tmp_path / "abc")
     check_error(call(beir, "--config", str(config)), "documents.passages: must be true")

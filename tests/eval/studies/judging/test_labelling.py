@@ -274,23 +274,9 @@ def make_beir(folder):
     return "qrels/test.tsv"
 
 
-def make_trec(folder):
-    folder.mkdir()
-    corpus = ({"docno": f"p{i}", "text": f" passage {i} "} for i in range(3))
-    write_jsonl(folder / "docs.jsonl", *corpus)
-    (folder / "topics.tsv").write_text("q\twhich\n")
-    (folder / "qrels.txt").write_text("q 0 p0 1\n")
-    (folder / "dataset.yaml").write_text(
-        f"name: {folder.name}\ntitle: t\nformat: trec\ndocuments: docs.jsonl\n"
-        "queries: topics.tsv\njudgments: {test: qrels.txt}\n"
-    )
-    return "qrels.txt"
-
-
-@pytest.mark.parametrize("make", [make_beir, make_trec])
-def test_collections_of_passages_are_copied_in_their_own_format(tmp_path, make, monkeypatch):
+def test_collections_of_passages_are_copied_in_their_own_format(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    qrels = make(tmp_path / "set")
+    qrels = make_beir(tmp_path / "set")
     passage = Pair("q", "which", "", "p1", "T", 1, 10, "passage 1")
     part = Pair("q", "which", "", "p2", "T", 1, 8, "passage")
     table = write_table(tmp_path / "t.csv", {passage: "1", part: ""}, named="./set")

@@ -95,31 +95,6 @@ def test_every_metric_with_its_answers_paid_for_once(reports, server, monkeypatc
     assert len(server.calls) == estimated["to_ask"]
 
 
-def test_stored_answers_are_judged_with_the_contexts_they_were_given(reports, server):
-    run = make_judged(reports)
-    asked = ("--provider", "openai", "--answers")
-    done = CliRunner().invoke(assay, ["ragas", "judged", *asked])
-    assert "has none; `assay answer" in str(done.exception)
-    server.react = lambda call: Say("NO ANSWER" if "question 3" in call.texts[-1] else "So [1].")
-    words = ["answer", "judged", "--provider", "openai", "--no-track"]
-    assert CliRunner().invoke(assay, words).exit_code == 0
-    server.react = judge
-    before = len(server.calls)
-    rows = metrics(json.loads(call(*asked, "--json")))
-    assert not set(TEXT) & set(rows)
-    assert rows["Faithfulness"]["mean"]["n"] == QUERIES - 1
-    assert rows["Faithfulness"]["missing"] == {"no answer was given": 1}
-    assert rows["ContextRecall"]["measure"] == "ContextR"
-    assert rows["ContextPrecisionWithReference"]["measure"] == "ContextP"
-    # The first hits of the run hold the gold of three queries, whatever their rank.
-    assert rows["ContextRecall"]["measure_mean"]["value"] == pytest.approx(3 / QUERIES)
-    answers = {"\n".join(sent.texts).count("So.") for sent in server.calls[before:]}
-    assert answers - {0}, "what is judged is the stored answer"
-    assert (run.folder / "ragas_answers.json").exists()
-    assert not (run.folder / "ragas.json").exists()
-    assert "answers and contexts of 4 queries" in call(*asked)
-
-
 def test_unreadable_judgments_are_told_and_are_no_zeros(reports, server):
     make_judged(reports)
     server.react = lambda _: Say("I would rather talk about the sea.")
@@ -149,7 +124,6 @@ def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(reports, serv
     [
         (["--metrics", "nDCG@10"], "'nDCG@10' is not one of ragas'"),
         (["--metrics", "Faithfulness"], "give --provider"),
-        (["--answers"], "--answers: calls a language model: give --provider"),
         (["--model", "x"], "--model: only with --provider"),
         (["--dry-run"], "--dry-run: only with --provider"),
         (["--provider", "openai"], "OPENAI_API_KEY: not set"),

@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples.choices import make_choice, make_pipeline
 from samples.claims import make_claims
 from samples.planned_runs import make_collection
 
@@ -20,9 +21,8 @@ from assay.eval.report.scatter import draw_scatter
 from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point
 from assay.eval.running.study import Lab
-from assay.eval.statistics.estimates import Estimate, OpenEstimate
-from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.candidate_search import CandidateSearch, SplitCollection
 from assay.eval.studies.tuning.candidates import (
     CHUNKER,
     CONTEXT,
@@ -36,11 +36,10 @@ from assay.eval.studies.tuning.candidates import (
     list_stages,
     merge,
 )
-from assay.eval.studies.tuning.choice import Choice, JudgedPipeline, Trial
-from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choice import Trial
 from assay.eval.studies.tuning.choice_report import report
 from assay.eval.studies.tuning.choice_study import STUDY
-from assay.eval.studies.tuning.choosing import CandidateSearch, split_queries
+from assay.eval.studies.tuning.choosing import ChoiceOptions, split_queries
 from assay.retrievers.base import Quiet
 
 HEADED = Candidate({CONTEXT: "headings", MODE: "hybrid"}, "context headings")
@@ -128,9 +127,12 @@ class TableRunner(Runner):
 
 def search(table, seconds=3600):
     """Search documents with headings, cut into chunks; points not in the table score .1."""
-    collection = make_collection(30)
+    collection, config = make_collection(30), load_config("hybrid")
+    split = SplitCollection(
+        config, lambda point: PointTask(point, config), collection, collection.queries, [], ""
+    )
     found = CandidateSearch(
-        lambda point: PointTask(point, load_config("hybrid")),
+        [split],
         TableRunner(table),
         "nDCG@10",
         seconds,
@@ -138,7 +140,7 @@ def search(table, seconds=3600):
         make_resources(),
     )
     text = TextFacts(cut=True, parted=False, headed=True, shipped=False, unread=0)
-    found.run(collection, collection.queries, text)
+    found.run(text)
     return found
 
 
@@ -171,52 +173,6 @@ def test_what_costs_nothing_is_tried_though_the_budget_is_used_up():
     assert {item.stage.split()[0] for item in left_out} == {"contexts", "chunks"}
     assert all(embeds(item.point) for item in left_out)
     assert not any(embeds(item.point) for item in found.trials if not item.left_out)
-
-
-def make_choice(gain, judged=60, point=None, bm25_below=0.1):
-    """Return a choice whose best gains `gain` on every second query, and more over BM25."""
-    config = load_config("hybrid")
-    point = {CONTEXT: "headings"} if point is None else point
-    best = Trial("contexts", ("context headings",) if point else (), point, make_mean(0.6))
-    before = {f"q{i}": 0.4 + 0.001 * i for i in range(judged)}
-    after = {query: score + gain * (i % 2) for i, (query, score) in enumerate(before.items())}
-    bm25 = {query: score - bm25_below for query, score in before.items()}
-    contrasts = {
-        name: Contrast("nDCG@10", "", other, after)
-        for name, other in (("base", before), ("bm25", bm25))
-        if judged and (name == "bm25" or point)
-    }
-    found = judge_family([*contrasts.values()]) if contrasts else []
-    return Choice(
-        config=config,
-        chosen=load_config("hybrid", [f"{key}={value}" for key, value in point.items()]),
-        measure="nDCG@10",
-        trials=(Trial("legs", (), {}, make_mean(0.5)), best),
-        best=best,
-        chosen_on=60 if judged else 20,
-        judged=judged,
-        grouped_by="document",
-        pipelines={
-            "best": make_pipeline(0.5, 4.0),
-            "base": make_pipeline(0.4, 3.5),
-            "bm25": make_pipeline(0.3, 0.7),
-        },
-        differences=dict(zip(contrasts, found, strict=True)),
-        opposite=dict(zip(contrasts, found, strict=True)),
-        claims=make_claims(before or ["q0"]),
-    )
-
-
-def make_mean(value):
-    return Estimate(value, value - 0.05, value + 0.05, 60)
-
-
-def make_pipeline(mean, p50, tokens=800.0):
-    means = {"nDCG@10": mean, "Tokens@10": tokens, "Recall@2000tok": 0.7}
-    return JudgedPipeline(
-        {name: make_mean(value) for name, value in means.items()},
-        {"p50": OpenEstimate(p50, p50 / 2, None, 5), "p95": OpenEstimate(2 * p50, p50, None, 5)},
-    )
 
 
 def test_a_winner_is_shown_on_questions_that_did_not_choose_it():

@@ -1,16 +1,9 @@
-"""Fixtures: each engine that a vendor serves, before the server that keeps its contract."""
-
-from typing import TYPE_CHECKING
+"""Fixtures: each engine on a server, before the double that keeps its contract."""
 
 import pytest
+from tools.vendor_engines import SERVICES, make_served, put_before
 
 from assay.retrievers.engines.servers import collections as service_collections
-
-if TYPE_CHECKING:
-    pass
-
-# As in `served`, which needs the clients of all.
-SERVICES = ("pinecone", "azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch")
 
 
 @pytest.fixture(autouse=True)
@@ -21,19 +14,29 @@ def quick(monkeypatch):
 
 @pytest.fixture(params=SERVICES)
 def served(request, monkeypatch):
-    yield from serve(request.param, monkeypatch)
+    chosen = make_served(request.param)
+    with chosen.serve(monkeypatch):
+        yield chosen
 
 
 @pytest.fixture(scope="module", params=SERVICES)
 def shared(request):
-    with pytest.MonkeyPatch.context() as patch:
-        yield from serve(request.param, patch)
-
-
-def serve(name, patch):
-    from tools.vendor_engines import SERVED
-
-    assert tuple(SERVED) == SERVICES
-    chosen = SERVED[name]()
-    with chosen.serve(patch):
+    chosen = make_served(request.param)
+    with pytest.MonkeyPatch.context() as patch, chosen.serve(patch):
         yield chosen
+
+
+@pytest.fixture(scope="module", params=[*SERVICES, "opensearch"])
+def faulty(request):
+    """An engine whose double is told to misbehave; OpenSearch's is a real one behind a proxy."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param != "opensearch":
+            chosen = make_served(request.param)
+            with chosen.serve(patch):
+                yield chosen
+            return
+        pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+        with request.getfixturevalue("osmem_base").clone() as clone:
+            chosen = put_before(clone.url)
+            with chosen.serve(patch):
+                yield chosen

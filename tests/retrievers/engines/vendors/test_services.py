@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from tools.server_engines import index_at_once, one_line
-from tools.vendor_engines import SERVED, encode_all, search
+from tools.vendor_engines import SERVICES, encode_all, make_served, search
 
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
@@ -15,12 +15,16 @@ from assay.retrievers.engines.servers import collections as service_collections
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
+pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
+
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(shared, rule):
     rule.check(shared.make)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -36,20 +40,31 @@ def test_rules(shared, rule):
         ("mongodb", {"fusion": "score", "normalisation": "none", "weights": {"keyword": 0.0}}),
         ("elasticsearch", {"k": 7, "depth": {"dense": 20, "keyword": 20}}),
         ("elasticsearch", {"fusion": "linear", "weights": {"dense": 3.0, "keyword": 0.5}}),
+        ("redis", {"k": 7.5, "depth": {"dense": 20, "keyword": 20}}),
+        ("redis", {"fusion": "linear", "weights": {"dense": 3.0, "keyword": 0.5}}),
+        ("qdrant", {"fusion": "dbsf"}),
+        (
+            "qdrant",
+            {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 50}},
+        ),
+        ("qdrant", {"weights": {"dense": 0.0}, "k": 2}),
+        ("weaviate", {"fusion": "relative_score", "alpha": 0.7}),
+        ("weaviate", {"alpha": 0.9, "depth": {"dense": 110, "keyword": 110}}),
+        ("weaviate", {"alpha": 0.0}),
+        ("weaviate", {"alpha": 1.0, "fusion": "relative_score"}),
+        ("weaviate", {"exact": False}),
     ],
     ids=str,
 )
 def test_fusion_by_the_rules(name, settings, monkeypatch):
-    chosen = SERVED[name]()
+    chosen = make_served(name)
     with chosen.serve(monkeypatch):
         hybrid_is_fused_from_its_lists(lambda: chosen.make(**settings))
 
 
-@pytest.mark.parametrize(
-    "name", ["azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch"]
-)
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "pinecone"])
 def test_approximate_search_tells_its_recall(name, monkeypatch):
-    chosen = SERVED[name]()
+    chosen = make_served(name)
     with chosen.serve(monkeypatch), closing(chosen.make(exact=False)) as e:
         index(e, FEW)
         assert e.metadata()["exact"] is False
@@ -67,7 +82,7 @@ def test_a_whole_collection_is_found_again(served, monkeypatch):
     assert (first.cached, second.cached) == ((), ("engine",))
     assert len(served.kept) == 1
     monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 0.02)
-    served.lose_a_text()
+    served.double.lose_a_text()
     with closing(served.make()) as e:
         index(e, FEW)
         assert search(e) == expected
@@ -84,7 +99,7 @@ def test_a_whole_collection_is_found_again(served, monkeypatch):
 def test_a_collection_of_another_model_is_refused(served, old, new, problem):
     with closing(served.make()) as e:
         index(e, FEW)
-    served.rewrite_note(old, new)
+    served.double.rewrite_note(old, new)
     assert problem in one_line(lambda: index(served.make(), FEW))
 
 
@@ -112,7 +127,7 @@ def test_what_is_stored_and_its_removal(served):
     with closing(served.make()) as e:
         index(e, FEW)
         name = e.metadata()["index"]
-    served.rewrite_note('"complete": true', '"complete": false')
+    served.double.rewrite_note('"complete": true', '"complete": false')
     with closing(served.make()) as e:
         index(e, FEW)
     with served.choose().server() as server:

@@ -7,13 +7,13 @@ import pytest
 from doubles.contract_server import Reply
 from pydantic import ValidationError
 from tools.server_engines import one_line
-from tools.vendor_engines import SERVED, search
+from tools.vendor_engines import make_served, search
 
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
-from assay.retrievers.engines.servers.store import Fault
+from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.stores.azure_cosmos_nosql import UnitedRanks
-from assay.retrievers.engines.stores.elasticsearch import LinearScores
-from assay.retrievers.engines.stores.mongodb import AveragedScores, MongoStore, SharedRanks
+from assay.retrievers.engines.stores.elasticsearch import sum_linear
+from assay.retrievers.engines.stores.mongodb import average_scores
 from assay.retrievers.services.retries import count_retries
 
 
@@ -56,7 +56,7 @@ from assay.retrievers.services.retries import count_retries
 )
 def test_the_contract_is_kept(name, ask, reason, monkeypatch):
     """What a reference does not allow is refused, so that an adapter cannot ask it."""
-    chosen = SERVED[name]()
+    chosen = make_served(name)
     with (
         chosen.serve(monkeypatch),
         closing(chosen.make()) as e,
@@ -83,7 +83,7 @@ def _aggregate(connection, name, stage):
 
 
 def test_documents_that_azure_takes_only_later(monkeypatch):
-    chosen = SERVED["azure-ai-search"]()
+    chosen = make_served("azure-ai-search")
     with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
         index(e, FEW)
@@ -92,7 +92,7 @@ def test_documents_that_azure_takes_only_later(monkeypatch):
 
 
 def test_a_container_that_is_made_and_indexed_only_later(monkeypatch):
-    chosen = SERVED["azure-cosmos-nosql"]()
+    chosen = make_served("azure-cosmos-nosql")
     unmade = Reply({"message": "being made"}, 404, {"x-ms-substatus": "1013"})
     left = [unmade, unmade]
     with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
@@ -106,7 +106,7 @@ def test_a_container_that_is_made_and_indexed_only_later(monkeypatch):
 
 def test_lists_of_cosmos_that_come_in_pages(monkeypatch):
     """Its client reads the first page of what it ranks: what goes on there is no answer."""
-    chosen = SERVED["azure-cosmos-nosql"]()
+    chosen = make_served("azure-cosmos-nosql")
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         index(e, FEW)
         chosen.double.page = 2
@@ -116,7 +116,7 @@ def test_lists_of_cosmos_that_come_in_pages(monkeypatch):
 
 
 def test_vectors_of_cosmos_that_no_flat_index_holds(monkeypatch):
-    chosen = SERVED["azure-cosmos-nosql"]()
+    chosen = make_served("azure-cosmos-nosql")
     long = np.eye(2, 506, dtype=np.float32)
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         e.index(("one", "two"), long, "long")
@@ -133,7 +133,7 @@ def test_ranks_of_cosmos():
 
 
 def test_an_old_mongodb(monkeypatch):
-    chosen = SERVED["mongodb"]()
+    chosen = make_served("mongodb")
     with chosen.serve(monkeypatch):
         chosen.double.version = "8.0.4"
         with closing(chosen.make()) as e:
@@ -144,7 +144,7 @@ def test_an_old_mongodb(monkeypatch):
 
 
 def test_elasticsearch_with_a_basic_licence(monkeypatch):
-    chosen = SERVED["elasticsearch"]()
+    chosen = make_served("elasticsearch")
     chosen.double.licence = "basic"
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         index(e, FEW)
@@ -158,7 +158,7 @@ def test_elasticsearch_with_a_basic_licence(monkeypatch):
 
 
 def test_an_old_elasticsearch(monkeypatch):
-    chosen = SERVED["elasticsearch"]()
+    chosen = make_served("elasticsearch")
     with chosen.serve(monkeypatch):
         chosen.double.version = "8.17.2"
         problem = one_line(lambda: index(chosen.make(fusion="linear"), FEW))
@@ -169,7 +169,7 @@ def test_an_old_elasticsearch(monkeypatch):
 
 
 def test_elasticsearch_answers_for_a_part(monkeypatch):
-    chosen = SERVED["elasticsearch"]()
+    chosen = make_served("elasticsearch")
     with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
         index(e, FEW)
@@ -181,18 +181,18 @@ def test_elasticsearch_answers_for_a_part(monkeypatch):
 
 def test_linear_scores_of_elasticsearch():
     dense, keyword = [(3, 0.8), (1, 0.4), (2, 0.0)], [(1, 7.0)]
-    fused = dict(LinearScores((2.0, 0.5)).fuse(dense, keyword))
+    fused = dict(sum_linear((2.0, 0.5)).fuse(dense, keyword))
     assert fused == pytest.approx({3: 2.0, 1: 1.0 + 3.5, 2: 0.0})
-    assert LinearScores((1.0, 1.0)).fuse([], []) == []
+    assert sum_linear((1.0, 1.0)).fuse([], []) == []
 
 
 def test_formulas_of_mongodb():
     keyword = [(4, 3.0), (5, 3.0), (6, 1.0)]
-    ranks = dict(SharedRanks(60, (1.0, 2.0)).fuse([(4, 0.9)], keyword))
+    ranks = dict(ReciprocalRanks(k=60, weights=(1.0, 2.0), shared=True).fuse([(4, 0.9)], keyword))
     assert ranks == pytest.approx({4: 3 / 61, 5: 2 / 61, 6: 2 / 63})
-    scaled = dict(AveragedScores("minMaxScaler", (2.0, 1.0)).fuse([(4, 0.5), (7, 0.1)], keyword))
+    scaled = dict(average_scores("minMaxScaler", (2.0, 1.0)).fuse([(4, 0.5), (7, 0.1)], keyword))
     assert scaled == pytest.approx({4: 1.5, 5: 0.5, 6: 0.0, 7: 0.0})
-    plain = dict(AveragedScores("none", (1.0, 0.0)).fuse([(4, 0.5)], keyword))
+    plain = dict(average_scores("none", (1.0, 0.0)).fuse([(4, 0.5)], keyword))
     assert plain == pytest.approx({4: 0.375})
 
 
@@ -212,19 +212,4 @@ def test_formulas_of_mongodb():
 )
 def test_settings_that_a_service_does_not_allow(name, settings, problem):
     with pytest.raises(ValidationError, match=problem):
-        SERVED[name]().choose(**settings)
-
-
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [
-        ("bad auth : Authentication failed.", 401),
-        ("you are over your space quota, using 512 MB of 512 MB", 8000),
-        ("collection authors: you are over your space quota, using 512 MB of 512 MB", 8000),
-    ],
-)
-def test_atlas_says_by_words_whether_it_knows_the_user(said, status):
-    from pymongo.errors import OperationFailure
-
-    failure = OperationFailure(said, 8000, {"ok": 0, "errmsg": said, "code": 8000})
-    assert MongoStore.find_fault(failure) == Fault("answered", said, status)
+        make_served(name).choose(**settings)

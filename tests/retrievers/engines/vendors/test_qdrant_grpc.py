@@ -1,30 +1,36 @@
 """Qdrant searched by gRPC: where its port answers, what is found, and what goes wrong there."""
 
-import os
 import socket
 from contextlib import closing
 
 import pytest
-from tools.server_engines import make_qdrant as make
 from tools.server_engines import one_line
-
-pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
-
-from doubles.qdrant import QdrantDouble
+from tools.vendor_engines import make_served
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.stores import qdrant
 from assay.retrievers.engines.stores.qdrant import QdrantSettings, find_grpc_port, make_client
 
+pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+
 
 @pytest.fixture
-def double(monkeypatch):
-    double = QdrantDouble()
-    with double.serve() as url, double.serve_grpc() as port:
-        monkeypatch.setenv("QDRANT_URL", url)
+def qdrant_by_grpc(monkeypatch):
+    chosen = make_served("qdrant")
+    with chosen.serve(monkeypatch), chosen.double.serve_grpc() as port:
         monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
-        yield double
+        yield chosen
+
+
+@pytest.fixture
+def double(qdrant_by_grpc):
+    return qdrant_by_grpc.double
+
+
+@pytest.fixture
+def make(qdrant_by_grpc):
+    return qdrant_by_grpc.make
 
 
 def search(engine):
@@ -36,7 +42,7 @@ def search(engine):
     ]
 
 
-def test_both_ways_find_the_same(double, monkeypatch):
+def test_both_ways_find_the_same(double, make, monkeypatch):
     for settings in ({}, {"fusion": "dbsf"}, {"exact": False}):
         with closing(make(**settings)) as e:
             index(e, FEW)
@@ -69,14 +75,14 @@ def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(monkeypatch):
         find_grpc_port("http://127.0.0.1:7333")
 
 
-def test_a_port_that_is_named_must_answer(double, monkeypatch):
+def test_a_port_that_is_named_must_answer(make, monkeypatch):
     monkeypatch.setenv("QDRANT_GRPC_PORT", "9")
     problem = one_line(lambda: index(make(), FEW))
     assert "gRPC at port 9 cannot be reached: " in problem
     assert "0 for REST alone" in problem
 
 
-def test_a_port_that_goes_away(double, monkeypatch):
+def test_a_port_that_goes_away(double, make, monkeypatch):
     with double.serve_grpc() as port:
         monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
         e = make()
@@ -88,10 +94,7 @@ def test_a_port_that_goes_away(double, monkeypatch):
     assert "(3 tries)" in problem
 
 
-@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-def test_a_key_that_is_refused_and_a_collection_that_is_gone(double, monkeypatch):
-    double.key = "right-key"
-    monkeypatch.setenv("QDRANT_API_KEY", "right-key")
+def test_a_key_that_is_refused_and_a_collection_that_is_gone(double, make):
     with closing(make()) as e:
         index(e, FEW)
         assert search(e)
@@ -99,15 +102,15 @@ def test_a_key_that_is_refused_and_a_collection_that_is_gone(double, monkeypatch
         problem = one_line(lambda: search(e))
         assert "refuses the key (401); set QDRANT_API_KEY to one" in problem
         assert "-key" not in problem
-        double.key = "right-key"
-        for collection in double.client.get_collections().collections:
-            double.client.delete_collection(collection.name)
+        double.key = "s3cret-key"
+        for name in double.kept:
+            double.client.delete_collection(name)
         assert "answered 404: NOT_FOUND: " in one_line(lambda: search(e))
 
 
 def test_rest_on_this_machine_waits_for_no_acknowledgement(double):
     """As the client does by default: answers on kept connections may wait 40 ms each."""
-    client = make_client(os.environ["QDRANT_URL"], "", QdrantSettings())
+    client = make_client(double.url, "", QdrantSettings())
     with closing(client):
         limits = client._client._rest_args["limits"]
         assert limits.max_keepalive_connections == 0
