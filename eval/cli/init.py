@@ -14,6 +14,8 @@ from assay.eval.cli.study_command import takes
 from assay.eval.running.study import Argument, Option, StudyOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from assay.eval.collections.authoring.author import AuthoredCollection
     from assay.retrievers.documents.conversion.converters import CommandSettings
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class InitOptions(StudyOptions):
     """The options of `assay init`: documents, questions, and what is written."""
 
-    folder: Annotated[Path, Argument()]
+    folder: Annotated[Path | None, Argument()] = None
     questions: Path | None = Field(
         None,
         description="A .csv, .tsv, .xlsx or .jsonl: question, quote; optional: document, type, "
@@ -70,16 +72,17 @@ def init(asked: InitOptions, as_json: bool) -> None:
 
     With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
     commit, and every change is judged against it. With --pytest the same is a test in
-    tests/test_retrieval.py, which needs no git.
+    tests/test_retrieval.py, which needs no git. For a collection that is there, give its folder as
+    FOLDER, or none: then the pipelines that assay.toml names are gated, your own retriever too.
 
     An assay.toml that is written into the working folder, unless it has one, lets `assay run`,
     `compare`, `gate` and `choose` do without paths. The collection must lie below that folder.
     """
     from assay.eval.collections.authoring.author import PIPELINE, find_target
     from assay.eval.collections.authoring.skipped_files import describe_skipped
+    from assay.eval.collections.card import FILE
     from assay.eval.studies.gate.package_source import find_package
     from assay.eval.studies.gate.workflows import (
-        describe_package,
         plan_test,
         plan_workflow,
         write_workflow,
@@ -90,6 +93,9 @@ def init(asked: InitOptions, as_json: bool) -> None:
     folder, questions, name, output = asked.folder, asked.questions, asked.name, asked.output
     ci, force = asked.ci, asked.force
     used = _choose_converter(asked.converter, asked.suffixes)
+    if folder is None or ((folder / FILE).is_file() and not (questions or name or output)):
+        _write_gates(folder, ci, with_test=asked.with_test, force=force, as_json=as_json)
+        return
     target = find_target(folder, name, output)
     workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
     test = plan_test(target / PIPELINE, force) if asked.with_test else {}
@@ -120,15 +126,72 @@ def init(asked: InitOptions, as_json: bool) -> None:
         for item in read.documents if read else ():
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
-        _print(made, folder, project)
+        place = [f"--output {shlex.quote(str(output))}"] if output else []
+        place += [f"--name {shlex.quote(name)}"] if name else []
+        _print(made, folder, project, " ".join(["--add", *place]))
         for path in (*workflow, *test) if made.written else ():
             click.echo(f"written:  {path}")
         if ci and made.written:
-            click.echo(describe_package(ci, Path.cwd()))
-        if ci == "gitlab" and Path(".gitlab-ci.yml") not in workflow:
-            click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
+            _print_gate(ci, workflow, made.pipeline)
     if not made.written:
         sys.exit(2)
+
+
+def _write_gates(
+    folder: Path | None, ci: str | None, *, with_test: bool, force: bool, as_json: bool
+) -> None:
+    """Write the job, or the test, that gates pipelines on a collection that is there already."""
+    from assay.eval.collections.authoring.author import PIPELINE
+    from assay.eval.configs.project import read_project
+    from assay.eval.studies.gate.package_source import find_package
+    from assay.eval.studies.gate.workflows import plan_test, plan_workflow, write_workflow
+    from assay.retrievers.base import AssayError
+
+    project = read_project()
+    if not (ci or with_test):
+        raise AssayError(
+            f"{folder}: is a collection already; allowed: --ci or --pytest, which gate its pipeline"
+            if folder
+            else "Missing argument 'FOLDER'; only --ci and --pytest, in a project, do without"
+        )
+    own = folder / PIPELINE if folder else None
+    if own and not own.is_file():
+        own = None
+    if own is None and (project is None or not project.list_pipelines()):
+        raise AssayError(
+            f"{folder or Path.cwd()}: names no pipeline to gate; allowed: one that has {PIPELINE}, "
+            "or an assay.toml with `collection` and `pipelines`"
+        )
+    gated = None if project else own
+    workflow = plan_workflow(ci, gated, force) if ci else {}
+    first = Path(project.list_pipelines()[0]) if project else own
+    test = plan_test(first, force) if with_test and first else {}
+    write_workflow(workflow | test)
+    if as_json:
+        paths = [str(path) for path in workflow]
+        print_json(
+            {"workflow": paths, "test": [*map(str, test)], "package": find_package(Path.cwd())}
+        )
+        return
+    for path in (*workflow, *test):
+        click.echo(f"written:  {path}")
+    if ci:
+        _print_gate(ci, workflow, gated)
+
+
+def _print_gate(ci: str, workflow: "Mapping[Path, str]", pipeline: Path | None) -> None:
+    """Print what the job installs, and the steps until it judges."""
+    from assay.eval.studies.gate.workflows import describe_package, find_needs, list_own
+
+    print_text(describe_package(ci, Path.cwd()))
+    if (own := list_own(pipeline)) and not find_needs(own, Path.cwd()):
+        print_text(f"{own[0]} is code of yours: add what it needs to the job's line `pip install`")
+    if ci == "gitlab" and Path(".gitlab-ci.yml") not in workflow:
+        click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
+    run = f"assay run {shlex.quote(show_path(pipeline))}" if pipeline else "assay run"
+    print_text(
+        f"To arm the gate: `{run}`, then `assay baseline accept RUN`, then commit all of it."
+    )
 
 
 def _choose_converter(command: str | None, suffixes: str | None) -> "CommandSettings | None":
@@ -210,7 +273,7 @@ def _write_project(made: "AuthoredCollection") -> Path | None:
     return write_project(refer_to(made.name, made.card.parent), show_path(made.pipeline))
 
 
-def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> None:
+def _print(made: "AuthoredCollection", folder: Path, project: Path | None, adding: str) -> None:
     from assay.eval.collections.authoring.author import UNLOCATED, refer_to
     from assay.eval.collections.groups import describe_groups
     from assay.eval.report.formats import count
@@ -254,10 +317,14 @@ def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> No
         print_text(_describe_overlap(made))
     for note in made.notes:
         print_text(note)
+    dataset = shlex.quote(refer_to(made.name, made.card.parent))
     if project:
         print_next("run", "compare")
     elif judged.queries:
-        dataset = shlex.quote(refer_to(made.name, made.card.parent))
         print_next(f"run {pipeline}", f"compare bm25 {pipeline} --dataset {dataset}")
     else:
-        click.echo("no queries yet: the card says how to add them")
+        click.echo("It has no questions yet. A language model writes them, or you do, in a table:")
+        print_next(
+            f"questions {dataset} --provider anthropic --dry-run",
+            f"init {shlex.quote(str(folder))} --questions questions.csv {adding}",
+        )

@@ -11,6 +11,7 @@ from assay.retrievers.store.files import write_atomically
 
 # The suffixes of the files of a result.
 BESIDE = (".json", ".html", ".md")
+BRIEF = "brief.html"  # a second page of a report, in half a page
 SUMMARY = "summary.json"  # the facts of a report in lists of reports
 
 
@@ -44,5 +45,10 @@ def write_beside(found: Finding, report: Report, path: Path) -> list[Path]:
 
 def _write(found: Finding, report: Report, facts: Path, page: Path, text: Path) -> None:
     write_atomically(facts, encode_json(found.as_json()))
+    write_pages(report, page, text)
+
+
+def write_pages(report: Report, page: Path, text: Path) -> None:
+    """Write a report as a page and as Markdown."""
     write_atomically(text, block_markdown.render(report).encode())
     write_atomically(page, block_page.render(report).encode())

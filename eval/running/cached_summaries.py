@@ -16,6 +16,7 @@ from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import (
     Summary,
+    describe_first,
     describe_shallow,
     summarise_scores,
 )
@@ -64,6 +65,10 @@ class CachedSummary(Summary):
         return self.kept.find(
             f"shallow in {', '.join(names)}", str, lambda: describe_shallow(self.run, names)
         )
+
+    @cached_property
+    def near_empty(self) -> str:  # noqa: D102
+        return self.kept.find("near-empty chunks", str, lambda: describe_first(self.run))
 
     @cached_property
     def cost(self) -> Cost | None:  # noqa: D102

@@ -20,6 +20,7 @@ class DocumentReport:
     - `seconds`: those of the stages that did any work; empty if all was in the cache.
     - `note`: why a text that looks like frontmatter is not.
     - `unsearched`: the number of words of frontmatter that is not searched.
+    - `near_empty`: the texts, shortened, of the chunks with hardly a word besides headings.
     - `parts`: the tokens of the chunks of each part between headings that no chunk crosses; empty
       for chunkers without this rule.
     """
@@ -39,6 +40,7 @@ class DocumentReport:
     unsearched: int = field(default=0, kw_only=True)
     combined: int = field(default=0, kw_only=True)
     split: int = field(default=0, kw_only=True)
+    near_empty: tuple[str, ...] = field(default=(), kw_only=True)
     parts: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 from assay.retrievers.base.installation import read_version
+from assay.retrievers.base.near_empty import is_near_empty, shorten
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
@@ -29,7 +30,7 @@ from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
-REVISION = 1  # raise it when documents come to be described otherwise
+REVISION = 2  # raise it when documents come to be described otherwise
 FACTS = "facts.json"
 
 
@@ -141,6 +142,7 @@ def _inspect(
                 **values
                 | {
                     "tokens": tuple(values["tokens"]),
+                    "near_empty": tuple(values["near_empty"]),
                     "parts": tuple(map(tuple, values["parts"])),
                 }
             )
@@ -209,6 +211,7 @@ class _Inspector:
             unsearched=self._count_unsearched(structure, chunks) if structure else 0,
             combined=sum(_is_combined(chunk, structure) for chunk in chunks) if structure else 0,
             split=sum(_is_split(chunk, structure) for chunk in chunks) if structure else 0,
+            near_empty=tuple(map(shorten, filter(is_near_empty, chunks))) if structure else (),
             parts=_group(combination, chunks, tokens) if combination else (),
         )
 

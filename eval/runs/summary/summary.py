@@ -27,6 +27,7 @@ from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
+from assay.retrievers.base.near_empty import describe_near_empty, is_near_empty, shorten
 
 PERCENTILES = (50, 95, 99)
 
@@ -103,13 +104,18 @@ class Summary:
         order = describe_order(manifest.rising_scores)
         cut = describe_cut(manifest.cut, len(self.run.queries))
         unread = describe_unread(manifest.index)
-        lines = [order, unread, cut, mixed, self.absent, self.shallow]
+        lines = [order, unread, cut, mixed, self.absent, self.shallow, self.near_empty]
         return (*better, *filter(None, lines))
 
     @cached_property
     def shallow(self) -> str:
         """A sentence on measures that look deeper than rankings of one length; "" if none does."""
         return describe_shallow(self.run, list(self.scores))
+
+    @cached_property
+    def near_empty(self) -> str:
+        """A sentence on near-empty chunks among the first ten hits; "" if there are none."""
+        return describe_first(self.run)
 
     @cached_property
     def leaks(self) -> str:
@@ -233,6 +239,21 @@ def describe_shallow(run: StoredRun, names: Sequence[str]) -> str:
         f"No {what} more than {longest:,} hits, and {deepest} looks at "
         f"{measures.find_reach(names):,}: what would follow counts as not found"
     )
+
+
+def describe_first(run: StoredRun, k: int = 10) -> str:
+    """Return a sentence on near-empty chunks among the first `k` hits; "" if there are none.
+
+    Passages that the collection prescribes are no chunker's fault and do not count.
+    """
+    first = dict.fromkeys(number for hits in run.lists.hits for number in hits[:k])
+    chunks = [run.lists.chunks[number] for number in first]
+    found = [
+        (chunk.doc_id, shorten(chunk))
+        for chunk in chunks
+        if chunk.id not in run.prescribed and is_near_empty(chunk)
+    ]
+    return describe_near_empty(found, f"the {len(chunks):,} chunks among the first {k} hits")
 
 
 def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:

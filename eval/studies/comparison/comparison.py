@@ -71,6 +71,7 @@ class Comparison:
         claims: The claims that the questions can support.
         all_pairs: True if all pairs are compared.
         asked: A log of real questions, for which a weighted verdict is given too.
+        brief: True to report it in half a page.
 
     """
 
@@ -86,6 +87,7 @@ class Comparison:
     claims: Claims
     all_pairs: bool = False
     asked: Log | None = None
+    brief: bool = False
 
     @cached_property
     def id(self) -> str:

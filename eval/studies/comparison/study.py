@@ -17,6 +17,7 @@ from assay.eval.runs.environment import command_line
 from assay.eval.scoring.measures import check_names
 from assay.eval.studies.comparison.analysis import check_request
 from assay.eval.studies.comparison.asked import read_log
+from assay.eval.studies.comparison.brief import report as report_briefly
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import EFFECT
 from assay.eval.studies.comparison.report import report as report_runs
@@ -53,6 +54,9 @@ class CompareOptions(StudyOptions):
     )
     asked: Annotated[Path | None, Option(path="file")] = Field(
         None, description="Real questions, one a line: does the verdict hold for their style?"
+    )
+    brief: bool = Field(
+        False, description="Half a page in plain words, also for a pull request: brief.md."
     )
     no_report: bool = Field(False, description="Write no report, and log nothing to MLflow.")
     rerun: Annotated[bool, RERUN] = Field(False, description="Time the configs again.")
@@ -92,6 +96,8 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
         )
 
     if len(asked.dataset) > 1:
+        if asked.brief:
+            raise AssayError("--brief: of one collection; allowed: one --dataset")
         from assay.eval.running.experiment import find_run
         from assay.eval.studies.comparison.collections import compare_on_collections
 
@@ -103,7 +109,8 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
         )
     overrides += map(name_dataset, asked.dataset)
     log = read_log(asked.asked) if asked.asked else None
-    found = replace(compare(find_systems(references, overrides, lab.progress)), asked=log)
+    compared = compare(find_systems(references, overrides, lab.progress))
+    found = replace(compared, asked=log, brief=asked.brief)
     if found.weights:
         lab.progress.say(f"{found.base.run.manifest.collection.name}: weighted as {asked.asked}")
     gc.freeze()  # the runs are kept to the end: exclude them from garbage collection
@@ -133,7 +140,7 @@ def _complete(asked: CompareOptions, project: "Project | None") -> tuple[list[st
 def report(found: "Found") -> "Report":
     """Return the report of a comparison."""
     if isinstance(found, Comparison):
-        return report_runs(found)
+        return report_briefly(found) if found.brief else report_runs(found)
     from assay.eval.studies.comparison import collections_report
 
     return collections_report.report(found)
@@ -144,6 +151,11 @@ def write(found: "Found", told: "Report", asked: CompareOptions, lab: Lab) -> Wr
     if not isinstance(found, Comparison):
         return Written({}) if asked.no_report else write_page(found, told, asked, lab)
     place = None if asked.no_report else write_compared(found, lab.reports, asked.rerun)
+    if place and asked.brief:
+        from assay.eval.report.files import BRIEF, write_pages
+
+        place = place.with_name(BRIEF)
+        write_pages(told, place, place.with_suffix(".md"))
     chosen = found.base if found.all_pairs else found.pairs[0].other
     return Written(
         {"report": place},

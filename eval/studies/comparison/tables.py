@@ -57,7 +57,7 @@ def tabulate_runs(compared: Comparison) -> Table:
     """Return a table of the runs: the headline, and the difference from the base or the letters."""
     measure = compared.pairs[0].headline.measure
     costs = any(summary.cost for summary in compared.summaries)
-    rows = _list_runs(compared)
+    rows = list_runs(compared)
     ranked = compared.all_pairs
     columns = [
         Column("run", "Run", value=lambda row: row.label),
@@ -85,7 +85,8 @@ def tabulate_runs(compared: Comparison) -> Table:
     return Table("runs", title, columns, rows, plot=plot if find(measure).standard else None)
 
 
-def _list_runs(compared: Comparison) -> list[RunRow]:
+def list_runs(compared: Comparison) -> list[RunRow]:
+    """Return a row for each run, the base first."""
     pairs = (None, *compared.against_base)
     times = compared.against_base[0].latency[:1]
     medians: list[float | None] = [item.base for item in times] or [None]
@@ -99,7 +100,7 @@ def tabulate_measures(compared: Comparison) -> Table:
     names = (*compared.measures, *compared.beside)
     columns = [Column(name, name, "score", value=_read_estimate(name)) for name in names]
     run = Column("run", "Run", value=lambda row: row.label)
-    return Table("measures", "Means", [run, *columns], _list_runs(compared), brief=False)
+    return Table("measures", "Means", [run, *columns], list_runs(compared), brief=False)
 
 
 def _read_estimate(name: str) -> Callable[[RunRow], Estimate]:

@@ -14,6 +14,7 @@ from assay.eval.studies.ingestion.summary import (
     DocumentFacts,
     Ingestion,
 )
+from assay.retrievers.base.near_empty import describe_near_empty
 
 NAMED = 5  # documents of each kind that are named
 STAGES = (
@@ -64,7 +65,7 @@ def key_facts(made: Ingestion) -> tuple[str, ...]:
 
 def warnings(made: Ingestion) -> tuple[str, ...]:
     """Return the faults: chunks that are too large, documents that cannot be rebuilt from their
-    chunks, equal chunk ids, and text that looks like frontmatter.
+    chunks, equal chunk ids, near-empty chunks, and text that looks like frontmatter.
     """
     found = []
     if made.failures:
@@ -74,6 +75,8 @@ def warnings(made: Ingestion) -> tuple[str, ...]:
         found.append(f"{count(oversize, 'chunk')} over the maximum of {made.limit:,} tokens")
     if made.collisions:
         found.append(count(made.collisions, "collision of chunk ids", "collisions of chunk ids"))
+    chunks = count(len(made.tokens.sizes), "chunk")
+    found += filter(None, [describe_near_empty(made.near_empty, chunks)])
     found += [f"{document}: {note}" for document, note in made.notes.items()]
     return tuple(found)
 

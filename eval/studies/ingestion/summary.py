@@ -120,6 +120,11 @@ class Ingestion(IngestReport):
         return [item.id for item in self.documents if item.intact is False]
 
     @property
+    def near_empty(self) -> list[tuple[str, str]]:
+        """The near-empty chunks: the document's id and the shortened text of each."""
+        return [(item.id, text) for item in self.documents for text in item.near_empty]
+
+    @property
     def notes(self) -> dict[str, str]:
         """The reason why text that looks like frontmatter is text, by document id."""
         return {item.id: item.note for item in self.documents if item.note}
@@ -227,6 +232,7 @@ class Ingestion(IngestReport):
             "ranges": {item.label: item.chunks for item in self.tokens.ranges()},
             "oversize": self.count("oversize"),
             "unread": self.count("unread"),
+            "near_empty": len(self.near_empty),
             "integrity_failures": len(self.failures),
             "collisions": self.collisions,
             "decisions": self.decisions(),

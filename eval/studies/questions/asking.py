@@ -20,7 +20,12 @@ from assay.eval.studies.questions.prompts import (
     ask_question,
     ask_recall,
 )
-from assay.eval.studies.questions.words import find_leak, measure_overlap
+from assay.eval.studies.questions.words import (
+    MOST_SHARED,
+    find_leak,
+    find_shared,
+    measure_overlap,
+)
 from assay.retrievers.base import Chunk, Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 from assay.retrievers.language_models.base import Prompt
@@ -90,7 +95,8 @@ def read_reply(text: str, form: type[R]) -> R:
 # Reasons for dropping a question, in the order of the tests.
 Cause: TypeAlias = Literal[
     "no reply", "malformed", "none to ask", "not of its type", "quote not found", "heading alone",
-    "leak", "copied", "not answered", "known already", "answered elsewhere", "duplicate",
+    "leak", "copied", "same words", "not answered", "known already", "answered elsewhere",
+    "duplicate",
 ]  # fmt: skip
 MEANING: Mapping[Cause, str] = {
     "no reply": "the model refused, was cut off, or could not read so much",
@@ -101,11 +107,16 @@ MEANING: Mapping[Cause, str] = {
     "heading alone": "a quote is a heading, and not the text below it that answers",
     "leak": "it speaks of the passage it was made from",
     "copied": "it repeats too many runs of three words of the passage",
+    "same words": "asked again, it still shares more words with the passage than people's do",
     "not answered": "the quotes alone do not answer it, as the model says",
     "known already": "the model answers it without the documents, and the quotes say so too",
     "answered elsewhere": "a no_answer question that its passage answers, or one that search finds",
     "duplicate": "too near to an earlier question",
 }
+SAME_WORDS = (
+    "nearly all words of its question are in the passage; ask for the same in the words of someone "
+    "who has not read it"
+)
 ALIKE = 12  # least words of a quote that counts as the same answer in other documents
 
 
@@ -114,7 +125,8 @@ class DrawOutcome:
     """The outcome of a draw: the question with its gold, or the `cause` for which it was dropped.
 
     `overlap` is the share of the question's three-word sequences that are in its passages;
-    `detail` describes the cause further.
+    `detail` describes the cause further. It was `asked_again` if the first question had more of the
+    passage's words than people's questions have.
     """
 
     draw: Draw
@@ -123,6 +135,7 @@ class DrawOutcome:
     overlap: float = 0.0
     cause: Cause | None = None
     detail: str = ""
+    asked_again: bool = False
 
 
 class QuestionDroppedError(Exception):
@@ -150,9 +163,12 @@ class Examiner:
 
     def examine(self, draw: Draw, query_id: str) -> DrawOutcome:
         """Return the outcome of a draw. Raises AssayError if no further call can succeed."""
-        question, overlap = "", 0.0
+        question, overlap, again = "", 0.0, False
         try:
             written = self._read(ask_question(draw), QuestionReply)
+            if again := _leaks(draw, written.question):
+                other = ask_again(ask_question(draw), SAME_WORDS)
+                written = self._read(other, QuestionReply)
             question = " ".join(written.question.split())
             places = self._locate(draw, question, written.quotes)
             overlap = max(measure_overlap(question, passage.text) for passage in draw.passages)
@@ -162,13 +178,13 @@ class Examiner:
             else:
                 places = self._check_unanswered(draw, question)
         except QuestionDroppedError as reason:
-            return DrawOutcome(draw, question, (), overlap, reason.cause, reason.detail)
+            return DrawOutcome(draw, question, (), overlap, reason.cause, reason.detail, again)
         best: dict[QuoteSpan, int] = {}
         for place, grade in places:
             for one in self._find_alike(place) if grade else [place]:
                 best[one] = max(grade, best.get(one, 0))
         gold = tuple(make_gold(query_id, one, grade) for one, grade in best.items())
-        return DrawOutcome(draw, question, gold, overlap)
+        return DrawOutcome(draw, question, gold, overlap, asked_again=again)
 
     def _locate(
         self, draw: Draw, question: str, quotes: Sequence[Quote]
@@ -224,6 +240,8 @@ class Examiner:
             raise QuestionDroppedError("leak", leak)
         if overlap > self.max_overlap and not draw.kind.copies:
             raise QuestionDroppedError("copied", f"{overlap:.2f}")
+        if _leaks(draw, question):
+            raise QuestionDroppedError("same words")
 
     def _check_quotes(self, question: str, quotes: Sequence[str]) -> None:
         """Raise QuestionDroppedError unless the quotes are needed and enough for an answer."""
@@ -275,6 +293,12 @@ def make_gold(query_id: str, place: QuoteSpan, grade: int) -> GoldItem:
     """Return the gold item of a span."""
     name = f"{place.doc_id}[{place.start}:{place.end}]"
     return GoldItem(query_id, name, place.doc_id, place.start, place.end, grade)
+
+
+def _leaks(draw: Draw, question: str) -> bool:
+    """Return True if a question has more of its passages' words than people's questions have."""
+    shared = find_shared(question, (one.text for one in draw.passages))
+    return shared > MOST_SHARED and not draw.kind.copies
 
 
 def _share(one: QuoteSpan, other: QuoteSpan) -> bool:

@@ -14,6 +14,7 @@ from assay.eval.studies.questions.asking import MEANING
 from assay.eval.studies.questions.job import SIMILAR, QuestionJob
 from assay.eval.studies.questions.results import QuestionsResult
 from assay.eval.studies.questions.selection import Bias, QuestionSelection
+from assay.eval.studies.questions.words import MOST_SHARED
 
 REVIEW = "review.csv"
 NAMED = 20  # dropped questions shown of each cause
@@ -110,7 +111,8 @@ def _show_dropped(job: QuestionJob, made: QuestionSelection) -> Iterator[Block]:
         return
     note = (
         f"In the order of the tests. Overlap above {job.asked.max_overlap} and a cosine above "
-        f"{SIMILAR} drop a question."
+        f"{SIMILAR} drop a question. {count(made.asked_again, 'question')} with more than "
+        f"{percent(MOST_SHARED)} of their words from the passage were asked for again."
     )
     yield Table("dropped", "What was dropped", CAUSES, [*causes.items()], note)
     rows = [

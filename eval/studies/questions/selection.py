@@ -73,6 +73,11 @@ class QuestionSelection:
         counts = Counter(outcome.cause for outcome in self.outcomes.values())
         return {cause: counts[cause] for cause in MEANING}
 
+    @property
+    def asked_again(self) -> int:
+        """The number of questions asked again, for they had too many words of their passage."""
+        return sum(outcome.asked_again for outcome in self.outcomes.values())
+
     def count_kinds(self) -> dict[str, tuple[int, int]]:
         """Return the number of questions asked for and of those kept, by type."""
         asked = Counter(outcome.draw.kind.name for outcome in self.outcomes.values())
@@ -93,6 +98,7 @@ class QuestionSelection:
             "asked": len(self.outcomes),
             "kept": len(self.kept),
             "review": sorted(self.review),
+            "asked_again": self.asked_again,
             "dropped": dict(self.count_causes()),
             "types": {
                 name: {"asked": asked, "kept": kept}

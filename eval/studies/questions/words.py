@@ -1,10 +1,13 @@
 """Checks on the words of questions and passages: copied sequences, identifiers, and leaks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from assay.eval.collections.traits import split_words
+from assay.eval.collections.traits import SHORT, share_words, split_words
 
+# Of people's questions 95 % share fewer words with their answer: .86 on Cranfield, .89 on SciFact.
+MOST_SHARED = 0.9
+FEWEST_WORDS = 4  # of those that count; a question of fewer may share all by chance
 RUN = 3  # length of the word sequences that are compared
 IDENTIFIER = re.compile(
     r"""
@@ -60,6 +63,13 @@ def measure_overlap(question: str, passage: str) -> float:
     known = set(_list_runs(shown, size))
     runs = _list_runs(asked, size)
     return sum(run in known for run in runs) / len(runs)
+
+
+def find_shared(question: str, passages: Iterable[str]) -> float:
+    """Return the share of the question's words that passages hold, 0 to 1; 0 for few words."""
+    if sum(len(word) >= SHORT for word in set(split_words(question))) < FEWEST_WORDS:
+        return 0.0
+    return share_words(question, " ".join(passages)) or 0.0
 
 
 def find_identifiers(text: str) -> set[str]:

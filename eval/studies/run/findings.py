@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.eval.report.files import SUMMARY
+from assay.eval.report.files import BRIEF, SUMMARY
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.studies.run.overview_state import INDEX
 from assay.retrievers.base import cut
@@ -69,7 +69,8 @@ class RunVerdict:
 
 def list_findings(reports: Path) -> list[Finding]:
     """Return the reports that have a page, sorted by kind, the newest of each kind first."""
-    pages = [*reports.glob("*/*.html"), *(i for i in reports.glob("*.html") if i.name != INDEX)]
+    pages = [page for page in reports.glob("*/*.html") if page.name != BRIEF]
+    pages += [page for page in reports.glob("*.html") if page.name != INDEX]
     found = [_read(page, reports) for page in pages if not (page.parent / MANIFEST).exists()]
     order = [*KINDS.values(), OTHERS]
     found.sort(key=lambda item: (item.made, item.name), reverse=True)

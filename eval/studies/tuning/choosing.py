@@ -44,7 +44,7 @@ from assay.eval.studies.tuning.candidates import (
     list_stages,
     merge,
 )
-from assay.eval.studies.tuning.choice import FEWEST, Choice, JudgedPipeline
+from assay.eval.studies.tuning.choice import FEWEST, Choice, JudgedPipeline, describe_few
 from assay.eval.studies.tuning.forecast import describe_work, time_searches
 from assay.eval.studies.tuning.nested_cv import Design, deal
 from assay.eval.studies.tuning.shared_choice import JudgedChoice, SharedChoice, join_choices
@@ -214,7 +214,9 @@ def _announce(
     resources: Resources,
     several: bool,
 ) -> None:
-    """Say how many candidates there are, and about how long they take."""
+    """Say how many candidates there are, about how long they take, and if questions are few."""
+    if not split.held:
+        resources.progress.say(describe_few(len(split.first)))
     stages = list_stages(text, rerank=False)
     listed = [merge({stage: item}) for stage, tried in stages for item in tried]
     configs = [split.configure(point).config for point in listed]

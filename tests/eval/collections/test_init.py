@@ -556,6 +556,64 @@ def test_a_job_gates_the_pipeline(ci, repository):
     assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
 
 
+def test_a_job_gates_what_is_there_already(repository):
+    made = run("my-docs", "--questions", "questions.csv")
+    assert made.exit_code == 0, made.output
+    job = repository / ".github/workflows/assay.yml"
+    for asked in ("datasets/my-docs",), ():  # assay.toml says the same of both
+        made = run(*asked, "--ci", "github", "--force")
+        assert made.exit_code == 0, made.output
+        assert "To arm the gate: `assay run`, then `assay baseline accept RUN`" in made.output
+        assert "run: assay gate $ACCEPT" in job.read_text()
+    (repository / "assay.toml").unlink()
+    assert run("datasets/my-docs", "--ci", "github", "--force").exit_code == 0
+    assert "run: assay gate datasets/my-docs/pipeline.yaml $ACCEPT" in job.read_text()
+    refusals = {
+        ("datasets/my-docs",): "is a collection already; allowed: --ci or --pytest",
+        (): "Missing argument 'FOLDER'",
+        ("--ci", "github"): "names no pipeline to gate",
+    }
+    for asked, told in refusals.items():
+        assert told in str(run(*asked).exception)
+
+
+@pytest.mark.parametrize(
+    ("files", "installed"),
+    [
+        (["requirements.txt", "pyproject.toml"], " -r requirements.txt"),
+        (["pyproject.toml"], " ."),
+        ([], ""),
+    ],
+)
+def test_a_job_installs_what_code_of_the_repository_needs(repository, files, installed):
+    (repository / "mine.yaml").write_text(
+        'name: mine\nretriever: {type: python, class: "mine:Mine"}\n'
+    )
+    (repository / "assay.toml").write_text('collection = "my-docs"\npipelines = ["mine.yaml"]\n')
+    for name in files:
+        (repository / name).touch()
+    made = run("--ci", "github")
+    assert made.exit_code == 0, made.output
+    job = yaml.safe_load((repository / ".github/workflows/assay.yml").read_text())
+    (install,) = [
+        step["run"] for step in job["jobs"]["gate"]["steps"] if "pip install" in step.get("run", "")
+    ]
+    assert (
+        install == f'pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"{installed}'
+    )
+    assert ("mine.yaml is code of yours" in made.output) == (not files)
+
+
+def test_without_questions_it_ends_with_the_two_ways_to_get_them(repository):
+    said = run("my-docs", "--output", "datasets/none").output
+    *_, first, second = said.splitlines()
+    assert first == "next    assay questions none --provider anthropic --dry-run"
+    wanted = "or      assay init my-docs --questions questions.csv --add --output datasets/none"
+    assert second == wanted
+    status = run(*wanted.split()[3:])
+    assert status.exit_code == 0, status.output
+
+
 def test_a_job_that_is_there_is_kept_and_nothing_written(repository):
     job = repository / ".github/workflows/assay.yml"
     job.parent.mkdir(parents=True)

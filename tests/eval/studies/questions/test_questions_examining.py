@@ -79,6 +79,36 @@ def test_a_good_question_has_its_quote_for_gold_wherever_it_stands():
     assert DOCUMENTS["old.md"].text[gold[1].start : gold[1].end] == RULE
 
 
+OTHER = "may my household own half a dozen chickens"
+
+
+@pytest.mark.parametrize(
+    ("kind", "questions", "asked", "cause"),
+    [
+        ("factual", ["hens whoever square metres"], 2, "same words"),  # given twice
+        ("factual", ["hens whoever square metres", OTHER], 2, None),
+        ("factual", [OTHER], 1, None),
+        ("factual", ["square hens whoever aviary metres"], 1, None),  # four of five
+        ("factual", ["whoever, metres?"], 1, None),  # of few words all may be shared by chance
+    ],
+)
+def test_a_question_of_the_passages_words_is_asked_again(kind, questions, asked, cause):
+    written = [reply(text, RULE) for text in questions]
+    ask, calls = say(*(written * 2)[:2])
+    outcome = examine(ask, kind)
+    assert outcome.cause == cause
+    assert outcome.asked_again == (asked == 2)
+    assert outcome.question == questions[-1]
+    writing = [call.question for call in calls if "Write one question" in call.question]
+    assert len(writing) == asked
+    assert all("who has not read it" in text for text in writing[1:])
+    made = QuestionSelection({"q1": outcome}).as_json()
+    assert (made["asked_again"], made["dropped"]["same words"]) == (
+        asked - 1,
+        int(cause is not None),
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "written", "cause"),
     [
