@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-slow test-st test-live bench bench-scale torture docs dist sbom lock clean
+	test test-slow test-all test-st test-live bench bench-scale torture docs dist sbom lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate published targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -61,14 +61,18 @@ engines-down: ## stop these servers; what they stored stays
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)
 
-test: .venv/dev.installed ## lint, check types and run all tests but those of `st` and `slow`
+test: .venv/dev.installed ## lint, check types and run all tests but those of `st`, `slow` and `long`: five minutes on two cores
+	@echo "Lint, types and tests: about five minutes on two cores that do nothing else."
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) -n 2 --dist worksteal $(PYTEST_ARGS)
 
-test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for their length
-	$(PYTEST) -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
+test-slow: .venv/dev.installed ## run the tests that `make test` leaves out: kills, disks, browsers, servers, wheels, simulations
+	@echo "The slow tests: about a quarter of an hour on two cores that do nothing else."
+	$(PYTEST) -n 2 --dist worksteal -m '(slow or long) and not st' $(PYTEST_ARGS)
+
+test-all: test test-slow ## run both
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(PYTEST) -m st $$(grep -rl --include='*.py' 'mark\.st\b' tests) $(PYTEST_ARGS)
@@ -113,8 +117,8 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 
 # All that the tests use; torch is apart, with what needs it.
-EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma elasticsearch faiss haystack irds japanese korean \
-	lancedb langchain llamaindex mcp milvus mongodb neo4j notebooks openai opensearch otel pinecone postgres qdrant \
+EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chroma elasticsearch faiss haystack irds lancedb \
+	langchain llamaindex mcp milvus mongodb neo4j notebooks openai opensearch otel pinecone postgres qdrant \
 	ragas ray redis sqlite traces weaviate
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --extra mlflow --extra documents --quiet --universal --python-version 3.11 \

@@ -27,9 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# What is freed goes back to the system at once: of Kiwi's dictionary 260 MB would stay.
-os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")
-
 # Tests that say nothing of it expect reports below the working directory.
 os.environ.pop("ASSAY_REPORTS", None)
 

@@ -50,6 +50,7 @@ def test_the_test_is_that_of_the_product():
     assert error[0] == pytest.approx(differences.std() / np.sqrt(90))
 
 
+@pytest.mark.slow
 def test_who_believes_each_look_errs_and_the_ledger_does_not(population):
     seen = climb(population, 100, 300, Kind(by_figures=True))
     assert judge_naively(seen).any(axis=1).mean() > 0.2
@@ -59,6 +60,7 @@ def test_who_believes_each_look_errs_and_the_ledger_does_not(population):
     assert adaptive.count_spent(without) < 10
 
 
+@pytest.mark.slow
 def test_a_gain_is_found_after_it_was_proposed(population):
     found = climb(population, 60, 1500, Kind(gaining=True))
     better = judge(found) & found.true
@@ -66,6 +68,7 @@ def test_a_gain_is_found_after_it_was_proposed(population):
     assert (np.argmax(better, axis=1) >= found.first)[better.any(axis=1)].all()
 
 
+@pytest.mark.slow
 def test_what_was_found_becomes_the_incumbent(population):
     moved = climb(population, 60, 1500, Kind(gaining=True, moving=True))
     better = judge(moved)

@@ -51,7 +51,7 @@ def report():
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_contender_is_timed(report):
     assert report["queries"] == 12
     [size] = report["sizes"]
@@ -68,7 +68,7 @@ def test_every_contender_is_timed(report):
         assert row["verdict"] is None  # wanted at 10,000 chunks only
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_query_embedding_is_told_apart(report):
     rows = {row["name"]: row for row in report["sizes"][0]["rows"]}
     for name in ("semantic", "hybrid_rrf", "native_hybrid"):
@@ -78,7 +78,7 @@ def test_query_embedding_is_told_apart(report):
         assert rows[name]["embedding"] is rows[name]["rest"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_report_says_where_its_figures_come_from(report):
     assert list(report["sources"]) == ["tarnwick"]
     assert len(report["absent"]) == 2
@@ -179,7 +179,7 @@ def test_tables_show_growth_and_verdict(bm25, capsys):
     assert "without bees" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_steps_of_the_reference_pipelines_are_timed(report):
     steps = {item["name"]: item["steps"] for item in report["stages"]}
     assert list(steps) == list(REFERENCE)

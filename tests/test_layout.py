@@ -493,3 +493,23 @@ def test_no_two_test_files_share_a_name():
     """Without packages in `tests`, pytest takes the second for the first."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
+
+
+# What tests reach past a public name for; this only shrinks.
+PRIVATE = {"assay.retrievers.documents.conversion.converter._convert"}
+
+
+def find_private(source):
+    """Return the private names of the project that a test imports."""
+    return {
+        name
+        for name in read_imports(source, "tests")
+        if name.startswith("assay.") and re.search(r"\._(?!_)", name)
+    }
+
+
+def test_no_test_imports_a_private_name():
+    found = [find_private(path.read_text()) for path in (ROOT / "tests").rglob("*.py")]
+    assert set().union(*found) == PRIVATE
+    assert find_private("from assay.eval.runs import _x") == {"assay.eval.runs._x"}
+    assert not find_private("from assay.eval import __main__\nfrom re import _parser")

@@ -254,6 +254,7 @@ def test_no_group_is_possessive(patterns):
     assert not found
 
 
+@pytest.mark.slow
 def test_no_pattern_is_superlinear(patterns):
     assert len(patterns) > 200
     found = {

@@ -46,6 +46,7 @@ def test_versions_agree():
     assert release.check_versions(ROOT)
 
 
+@pytest.mark.slow
 def test_archives_are_whole(archives):
     version = release.check_versions(ROOT)
     for path in release.find_archives(archives, version):
@@ -71,6 +72,7 @@ def test_without_links_the_folders_are_found(tmp_path):
     assert done.stdout == f"{tmp_path}/retrievers/base/__init__.py\n", done.stderr
 
 
+@pytest.mark.slow
 def test_the_image_copies_what_the_wheel_is_made_of(archives, tmp_path):
     """The wheel that is built of it holds what the wheel of the sdist does."""
     context = tmp_path / "context"
@@ -131,6 +133,7 @@ def change(path, changed):
             packed.writestr(name, content)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_not_whole_is_refused(archives, tmp_path):
     version = release.check_versions(ROOT)
     made = next(archives.glob("*.whl"))
@@ -154,6 +157,7 @@ def test_a_wheel_that_is_not_whole_is_refused(archives, tmp_path):
         release.find_archives(tmp_path, version)
 
 
+@pytest.mark.slow
 def test_every_licence_is_known_and_fit():
     pytest.importorskip("cyclonedx", reason="the group `release` is not installed")
     from cyclonedx.schema import SchemaVersion

@@ -41,7 +41,7 @@ def test_a_process_is_told_from_its_outside():
         consume("it", [sys.executable, "-c", "import time; time.sleep(60)"], {}, 0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_engines_are_measured_and_what_fails_is_said(tmp_path):
     command = [sys.executable, "-m", scale.__name__, "--passages", "10", "300", "--json"]
     command += ["--data", str(tmp_path), "--dense", "faiss-hnsw"]
@@ -52,7 +52,7 @@ def test_engines_are_measured_and_what_fails_is_said(tmp_path):
     assert row["recall"] > 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_pipeline_is_measured(tmp_path):
     names = ["hashing_hybrid", "hashing_quantised"]
     configs = [str(scale.CONFIG), *(str(ROOT / "examples" / f"{name}.yaml") for name in names)]
@@ -65,7 +65,7 @@ def test_each_pipeline_is_measured(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"zipf1200"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_runs_are_measured_by_number_of_queries(monkeypatch, capsys):
     monkeypatch.setattr(query_sets, "STATED", 1e-9)
     with pytest.raises(SystemExit) as ended:

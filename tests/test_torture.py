@@ -10,6 +10,8 @@ from torture.__main__ import render
 from torture.fuzz import torture_readers
 from torture.kills import Outcome, torture_kills
 
+pytestmark = pytest.mark.slow
+
 
 def check(outcomes):
     assert [failure for outcome in outcomes for failure in outcome.failures] == []
@@ -87,7 +89,7 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240, method="signal")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found_in_under_100_kills(fault, monkeypatch):

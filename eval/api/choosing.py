@@ -87,7 +87,7 @@ def sweep(
         >>> from assay import sweep
         >>> found = sweep("configs/sweeps/bm25.yaml", "dataset=harbourline", "latency.queries=0")
         >>> list(found.tables)
-        ['points_harbourline', 'map_harbourline', 'margins_harbourline']
+        ['points_harbourline']
 
     """
     from assay.eval.studies.tuning.sweep_study import STUDY

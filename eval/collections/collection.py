@@ -40,9 +40,27 @@ class Query:
     group: str = ""
 
 
+class Judgment:
+    """A judgment of a text that ends at `end`, by the judge named."""
+
+    __slots__ = ()
+    end: int
+    judged_by: str
+
+    @property
+    def absent(self) -> bool:
+        """True if the collection lacks the document, so that nothing can find it."""
+        return self.end == 0
+
+    @property
+    def by_model(self) -> bool:
+        """True if a language model gave the grade."""
+        return self.judged_by.startswith(MODEL)
+
+
 # Not frozen, which takes four times as long to make; there are millions.
 @dataclass(slots=True, unsafe_hash=True)
-class GoldItem:
+class GoldItem(Judgment):
     """A judged piece of text: characters `start` to `end` of a document.
 
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
@@ -60,19 +78,9 @@ class GoldItem:
     passage_id: str = ""
     judged_by: str = field(default="", compare=False)
 
-    @property
-    def absent(self) -> bool:
-        """True if the collection lacks the document, so that nothing can find it."""
-        return self.end == 0
-
-    @property
-    def by_model(self) -> bool:
-        """True if a language model gave the grade."""
-        return self.judged_by.startswith(MODEL)
-
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(Judgment):
     """A judgment somebody made, of `text`, which has no white space at its ends.
 
     `passage_id` is that of the prescribed passage, where the collection judges such. `judged_by`
@@ -90,16 +98,6 @@ class Label:
     comment: str
     judged_by: str = ""
     judged_on: str = ""
-
-    @property
-    def absent(self) -> bool:
-        """True if the collection lacks the document, so that nothing can find it."""
-        return self.end == 0
-
-    @property
-    def by_model(self) -> bool:
-        """True if a language model gave the grade."""
-        return self.judged_by.startswith(MODEL)
 
 
 @dataclass(frozen=True)
@@ -207,11 +205,12 @@ class Collection:
         by_model = self.card.by_model
         for items in self.gold.values():
             for gold in items:
-                judge = f', "{MODEL if gold.by_model else PERSON}"'
+                model = gold.by_model
+                judge = f', "{MODEL if model else PERSON}"' if model != by_model else ""
                 yield (  # as _encode has it, which takes four times as long
                     f'["gold", {_quote(gold.query_id)}, {_quote(gold.id)}, {_quote(gold.doc_id)}, '
                     f"{gold.start}, {gold.end}, {gold.grade}, {_quote(gold.passage_id)}"
-                    f"{judge if gold.by_model != by_model else ''}]"
+                    f"{judge}]"
                 )
         declared = filter(None, [self.card.documents_are])
         yield _encode(["options", self.drop_self_matches, *declared])

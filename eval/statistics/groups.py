@@ -21,7 +21,7 @@ from assay.eval.statistics.estimates import (
     estimate_share,
 )
 from assay.eval.statistics.paired import bound_single, center, estimate_difference
-from assay.eval.statistics.significance import ALPHA, TIE, Values, randomise
+from assay.eval.statistics.significance import ALPHA, TIE, Values
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -84,15 +84,6 @@ def assume_design_effect(groups: Groups, correlation: float) -> float:
     1 + (Σ nᵢ² / n - 1) · correlation.
     """
     return 1 + (len(groups) / count_effective(groups) - 1) * correlation
-
-
-def randomise_groups(differences: Values, groups: Groups) -> float:
-    """Return the two-sided p-value of a mean difference of 0, where signs are drawn by group.
-
-    Under the null hypothesis all differences of a group might as well have the other sign at once.
-    Exact with up to 13 groups that moved, else by 9,999 draws with a fixed seed.
-    """
-    return randomise(_sum(np.asarray(differences, dtype=float)[:, None], groups)[:, 0].tolist())
 
 
 def list_independent(differences: Floats, groups: Groups, share: float = 0.0) -> Floats:

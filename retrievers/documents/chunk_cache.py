@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import fsum
@@ -45,6 +44,9 @@ class ChunkedDocuments:
         return bool(self.chunks) and not self.seconds
 
 
+NOTHING = ChunkedDocuments({}, {}, (), {}, 0.0)
+
+
 class ChunkCache:
     """A cache of documents cut by a chunker, which counts the tokens of a tokenizer."""
 
@@ -66,7 +68,7 @@ class ChunkCache:
     def cut(self, documents: Sequence[Document], progress: Progress) -> ChunkedDocuments:
         """Return the chunks of `documents`."""
         if not documents:
-            return ChunkedDocuments({}, {}, (), {}, 0.0)
+            return NOTHING
         store, recipe = self._resources.cache, self.recipe
         keys = {item.id: digest("timed cut", recipe, item.id, item.text) for item in documents}
         known = store.get_many("chunks", keys.values())
@@ -111,40 +113,6 @@ class ChunkCache:
             "tokens": [token_map.count(chunk.start, chunk.end) for chunk in made],
             "intact": is_intact(document, made),
             "seconds": time.perf_counter() - begin,
-        }
-
-
-class ChunkTally:
-    """Running counts of the chunks that were cut."""
-
-    def __init__(self, limit: int | None) -> None:
-        self._limit = limit
-        self._sizes: Counter[int] = Counter()
-        self._cut = False
-        self._lossy = 0
-        self.seconds = 0.0
-
-    def add_cut(self, cut: ChunkedDocuments) -> None:
-        """Count the results for some documents."""
-        self._cut |= bool(cut.chunks)
-        self._lossy += len(cut.lossy)
-        self.seconds += cut.work
-
-    def add_sizes(self, tokens: Iterable[int]) -> None:
-        """Count searched chunks, by their tokens."""
-        self._sizes.update(tokens)
-
-    def metadata(self) -> dict[str, Any]:
-        """Return the facts on the chunks, as `Prepared.metadata`."""
-        if not self._cut:
-            return {}
-        return {
-            "limit": self._limit,
-            "tokens": [[size, number] for size, number in sorted(self._sizes.items())],
-            "oversize": sum(
-                number for size, number in self._sizes.items() if self._limit and size > self._limit
-            ),
-            "integrity_failures": self._lossy,
         }
 
 

@@ -2,6 +2,7 @@
 
 import json
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError, Chunk, Document, Quiet
 from assay.retrievers.base.frontmatter import read_frontmatter
-from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments, ChunkTally
+from assay.retrievers.documents.chunk_cache import NOTHING, ChunkCache, ChunkedDocuments
 from assay.retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from assay.retrievers.documents.contexts import ContextSettings, Source, contextualise
 from assay.retrievers.documents.conversion.converters import AnyConverter
@@ -78,12 +79,17 @@ class DocumentSettings(Settings):
         default_factory=ContextSettings, description="what is put before each chunk"
     )
 
+    def cuts(self, document: Document) -> bool:
+        """Return True if the chunker cuts `document`: it is not searched by prescribed passages."""
+        return not (self.passages and document.passages)
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocuments:
     """Chunks in descending order of id, the source of their contexts, and the seconds of cutting.
 
     The seconds are of the work itself, also if all of it was `cached`; 0 if nothing is cut.
+    `cut` has all chunks of the documents that were cut; it is empty for documents on a shelf.
     `facts` describe the chunks that were cut: `tokens`, pairs of a size and the number of chunks of
     that size; `limit`, the chunker's maximum; `oversize`, the number of chunks that exceed it; and
     `integrity_failures`, the number of documents that cannot be rebuilt from their chunks.
@@ -94,6 +100,7 @@ class PreparedDocuments:
     seconds: float
     cached: bool
     facts: Mapping[str, Any]
+    cut: ChunkedDocuments = NOTHING
 
 
 def prepare(
@@ -108,10 +115,11 @@ def prepare(
         return PreparedDocuments(
             _shelve(documents, settings, source, resources), source, 0.0, False, {}
         )
+    cutting = ChunkCache(settings.chunker, settings.tokenizer, resources)
     if isinstance(documents, IdSequence):
-        return _tabulate(documents, settings, source, resources)
-    cut = cut_documents(documents, settings, resources)
-    tally = ChunkTally(settings.chunker.limit)
+        return _tabulate(documents, settings, source, cutting, resources)
+    cut = cutting.cut(list(filter(settings.cuts, documents)), resources.progress)
+    tally = _Tally(settings.chunker.limit)
     made = _finish_each(documents, cut, settings, source, tally)
     chunks = sorted(chain.from_iterable(made), key=lambda chunk: chunk.id, reverse=True)
     if not chunks:
@@ -119,15 +127,7 @@ def prepare(
     for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(describe_shared(one.doc_id, other.doc_id, one.id))
-    return PreparedDocuments(tuple(chunks), source, cut.work, cut.cached, tally.metadata())
-
-
-def cut_documents(
-    documents: Sequence[Document], settings: DocumentSettings, resources: Resources
-) -> ChunkedDocuments:
-    """Cut the documents that the collection prescribes no passages for."""
-    cutting = ChunkCache(settings.chunker, settings.tokenizer, resources)
-    return cutting.cut(_list_uncut(documents, settings), resources.progress)
+    return PreparedDocuments(tuple(chunks), source, cut.work, cut.cached, tally.facts(), cut)
 
 
 def _shelve(
@@ -157,31 +157,31 @@ def _tabulate(
     documents: IdSequence[Document],
     settings: DocumentSettings,
     source: Source,
+    cutting: ChunkCache,
     resources: Resources,
 ) -> PreparedDocuments:
     """Return the chunks of `documents` in a file; one block at a time is in memory."""
     progress = resources.progress
     tracked = progress.track(documents, "reading documents", len(documents))
     content = digest_texts(map(repr, tracked))
-    cutting = ChunkCache(settings.chunker, settings.tokenizer, resources)
-    cuts = not settings.passages or not all(item.passages for item in documents)
+    cuts = any(map(settings.cuts, documents))
     recipe = cutting.recipe if cuts else ""
     key = digest("chunks", REVISION, settings, source, recipe, content)
 
     def make(folder: Path) -> None:
-        tally = ChunkTally(settings.chunker.limit)
+        tally = _Tally(settings.chunker.limit)
 
         def finish_each() -> Iterator[list[Chunk]]:
             rest = progress.track(
                 documents, "chunking" if cuts else "reading passages", len(documents)
             )
             while block := take_block(rest, lambda item: max(len(item.text), SHORTEST), BLOCK):
-                cut = cutting.cut(_list_uncut(block, settings), Quiet())
+                cut = cutting.cut(list(filter(settings.cuts, block)), Quiet())
                 yield from _finish_each(block, cut, settings, source, tally)
 
         if not write_chunks(finish_each(), folder):
             raise AssayError(NO_TEXT)
-        (folder / FACTS).write_text(json.dumps([tally.seconds, tally.metadata()]))
+        (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
 
     def read(folder: Path) -> tuple[ChunkStore, float, dict[str, Any]]:
         return read_chunks(folder), *json.loads((folder / FACTS).read_text())
@@ -190,8 +190,38 @@ def _tabulate(
     return PreparedDocuments(chunks, source, seconds, folder.cached and cuts, facts)
 
 
-def _list_uncut(documents: Iterable[Document], settings: DocumentSettings) -> list[Document]:
-    return [item for item in documents if not (settings.passages and item.passages)]
+class _Tally:
+    """Running counts of the chunks that were cut."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._sizes: Counter[int] = Counter()
+        self._cut = False
+        self._lossy = 0
+        self.seconds = 0.0
+
+    def add_cut(self, cut: ChunkedDocuments) -> None:
+        """Count the results for some documents."""
+        self._cut |= bool(cut.chunks)
+        self._lossy += len(cut.lossy)
+        self.seconds += cut.work
+
+    def add_sizes(self, tokens: Iterable[int]) -> None:
+        """Count searched chunks, by their tokens."""
+        self._sizes.update(tokens)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts on the chunks, as `PreparedDocuments` has them."""
+        if not self._cut:
+            return {}
+        return {
+            "limit": self._limit,
+            "tokens": [[size, number] for size, number in sorted(self._sizes.items())],
+            "oversize": sum(
+                number for size, number in self._sizes.items() if self._limit and size > self._limit
+            ),
+            "integrity_failures": self._lossy,
+        }
 
 
 def _finish_each(
@@ -199,7 +229,7 @@ def _finish_each(
     cut: ChunkedDocuments,
     settings: DocumentSettings,
     source: Source,
-    tally: ChunkTally,
+    tally: _Tally,
 ) -> Iterator[list[Chunk]]:
     """Yield the searched chunks of each document, and `tally` those that were cut."""
     tally.add_cut(cut)

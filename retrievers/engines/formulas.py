@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import atan, pi
 from typing import Literal
 
 import numpy as np
 
 from assay.retrievers.fusion.normalisation import normalise_deviations, normalise_min_max
 from assay.retrievers.fusion.ranking import Scored, ordered
+
+Scale = Callable[[Sequence[float]], Sequence[float]]
 
 
 def state_weights(weights: tuple[float, float]) -> str:
@@ -59,14 +60,16 @@ class Formula(ABC):
 class ReciprocalRanks(Formula):
     """Reciprocal rank fusion, ranks from `first`.
 
-    A weight multiplies what a list adds, or divides its ranks counted from 1. `single` computes in
-    32 bits, `rounded` only rounds the sums to them.
+    A weight multiplies what a list adds, or divides its ranks counted from 1. With `shared` equal
+    scores have the rank of the first of them. `single` computes in 32 bits, `rounded` only rounds
+    the sums to them.
     """
 
     k: float
     first: Literal[0, 1] = 1
     weights: tuple[float, float] = (1.0, 1.0)
     weigh: Literal["scores", "ranks"] = "scores"
+    shared: bool = False
     single: bool = False
     rounded: bool = False
 
@@ -74,6 +77,8 @@ class ReciprocalRanks(Formula):
     def statement(self) -> str:
         """The formula in one line."""
         origin = f"ranks from {self.first}"
+        if self.shared:
+            origin += ", equal scores share the first's"
         if self.weights == (1.0, 1.0):
             return f"sum over both lists of 1 / ({self.k:g} + rank), {origin}"
         where = state_weights(self.weights)
@@ -89,7 +94,10 @@ class ReciprocalRanks(Formula):
         scores: dict[int, np.floating] = defaultdict(lambda: number(0))
         for candidates, given in zip((dense, keyword), self.weights, strict=True):
             weight, one = number(given), number(1)
-            for rank, (position, _) in enumerate(candidates, start=1):
+            rank, before = 0, None
+            for place, (position, score) in enumerate(candidates, start=1):
+                rank = rank if self.shared and score == before else place
+                before = score
                 if self.weigh == "ranks":
                     scores[position] += one / (
                         number(rank) / weight + number(self.k) + number(self.first - 1)
@@ -101,24 +109,57 @@ class ReciprocalRanks(Formula):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledScores(Formula):
-    """Weighted sum of scores, each list scaled so that its worst is 0 and its best is 1.
+class SummedScores(Formula):
+    """Weighted sum of scores, each list scaled by itself; a text that a list lacks adds nothing.
 
-    A text that a list lacks adds nothing there; equal scores all become 1.
+    - `says`: the statement, with `{dense}`, `{keyword}` or both as `{weights}` in it.
+    - `scale`: scales the scores of a list.
+    - `halved`: True if a cosine counts as (1 + cosine) / 2 before that.
+    - `scale_keyword`: scales those of the keyword list if it is another way.
+    - `rounded`: True if sums are rounded to 32 bits.
+    - `of`: what sums are divided by.
     """
 
-    weights: tuple[float, float] = (0.5, 0.5)
+    says: str
+    weights: tuple[float, float]
+    scale: Scale = list
+    halved: bool = False
+    scale_keyword: Scale | None = None
+    rounded: bool = False
+    of: int = 1
 
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        return (
-            "sum over both lists of weight × (score - lowest) / (highest - lowest), "
-            f"{state_weights(self.weights)}"
-        )
+        dense, keyword = (f"{weight:g}" for weight in self.weights)
+        weights = state_weights(self.weights)
+        return self.says.format(dense=dense, keyword=keyword, weights=weights)
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        return _add_up((dense, keyword), self.weights, normalise_min_max)
+        near = [(i, (1 + cosine) / 2) for i, cosine in dense] if self.halved else dense
+        scales = (self.scale, self.scale_keyword or self.scale)
+        scores: dict[int, float] = defaultdict(float)
+        for candidates, weight, scale in zip((near, keyword), self.weights, scales, strict=True):
+            scaled = scale([score for _, score in candidates])
+            for (position, _), score in zip(candidates, scaled, strict=True):
+                scores[position] += weight * score / self.of
+        number = np.float32 if self.rounded else float
+        return ordered((position, float(number(score))) for position, score in scores.items())
+
+
+def sum_scaled(weights: tuple[float, float] = (0.5, 0.5)) -> SummedScores:
+    """Return the sum with each list's worst as 0 and best as 1; equal scores all become 1."""
+    says = "sum over both lists of weight × (score - lowest) / (highest - lowest), {weights}"
+    return SummedScores(says, weights, normalise_min_max)
+
+
+def sum_deviations() -> SummedScores:
+    """Return distribution-based score fusion: scores scaled to three deviations about the mean.
+
+    The deviation is that of a sample. Source: Mazzeschi, "Distribution-Based Score Fusion", 2023.
+    """
+    says = "sum over both lists of (score - mean + 3 deviations) / (6 deviations)"
+    return SummedScores(says, (1.0, 1.0), normalise_deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,48 +190,6 @@ class Head(Formula):
     def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return all that is fused."""
         return self.whole.fuse(dense, keyword)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviationScores(Formula):
-    """Distribution-based score fusion: sum of scores, each list scaled to its mean plus and minus
-    three standard deviations.
-
-    The deviation is that of a sample. Source: Mazzeschi, "Distribution-Based Score Fusion", 2023.
-    """
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        return "sum over both lists of (score - mean + 3 deviations) / (6 deviations)"
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        return _add_up((dense, keyword), (1.0, 1.0), normalise_deviations)
-
-
-@dataclass(frozen=True, slots=True)
-class ArctangentScores(Formula):
-    """Weighted sum of scores that are each brought to between 0 and 1, whatever else was found.
-
-    A cosine becomes (1 + cosine) / 2, a keyword score 2 arctan(score) / pi. Sums are rounded to 32
-    bits.
-    """
-
-    weights: tuple[float, float] = (1.0, 1.0)
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        dense, keyword = self.weights
-        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × 2 arctan(keyword score) / pi"
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        scores: dict[int, float] = defaultdict(float)
-        for position, score in dense:
-            scores[position] += self.weights[0] * (1 + score) / 2
-        for position, score in keyword:
-            scores[position] += self.weights[1] * 2 * atan(score) / pi
-        return ordered((position, float(np.float32(score))) for position, score in scores.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,20 +230,6 @@ class DistanceAndScore(Formula):
         else:
             scores = near or shared
         return ordered((position, float(np.float32(score))) for position, score in scores.items())
-
-
-def _add_up(
-    lists: Sequence[Sequence[Scored]],
-    weights: Sequence[float],
-    scale: Callable[[Sequence[float]], Sequence[float]],
-) -> list[Scored]:
-    """Return the weighted sum of scores, each list scaled by itself."""
-    scores: dict[int, float] = defaultdict(float)
-    for candidates, weight in zip(lists, weights, strict=True):
-        scaled = scale([score for _, score in candidates])
-        for (position, _), score in zip(candidates, scaled, strict=True):
-            scores[position] += weight * score
-    return ordered(scores.items())
 
 
 def _scale(scored: Sequence[Scored]) -> dict[int, float]:

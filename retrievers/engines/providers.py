@@ -4,8 +4,6 @@ from typing import Literal
 
 Strategy = Literal["native", "fallback", "refused"]
 
-CONTRACT = "assay.retrievers.engines.base.Engine"
-
 STRATEGIES: dict[str, Strategy] = {
     "azure-ai-search": "native",
     "weaviate": "native",

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from assay.retrievers.engines.adapter import AdapterSettings
 from assay.retrievers.engines.base import LegWeights
-from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, sum_scaled
 
 RRF = "/ ($k + row_number() OVER (ORDER BY score DESC, position))"
 MIN_MAX = """* CASE WHEN max(score) OVER () > min(score) OVER ()
@@ -61,7 +61,7 @@ class StatementSettings(AdapterSettings):
         weights = (self.weights.dense, self.weights.keyword)
         if self.fusion == "rrf":
             return ReciprocalRanks(k=self.k, weights=weights)
-        return ScaledScores(weights)
+        return sum_scaled(weights)
 
     def fuse(self, dense: Select, keyword: Select, limit: int) -> Select:
         """Return the statement that fuses two lists; equal scores are ordered by position."""

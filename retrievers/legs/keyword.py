@@ -291,6 +291,6 @@ class KeywordLeg(ScoringLeg):
         return digest(REVISION, settings, self._versions(), content)
 
     def _versions(self) -> dict[str, str]:
-        own = analyzers.find_versions(self._settings.analyzer)
+        own = analyzers.find_versions()
         scorer = self._settings.scorer
         return {scorer: read_version(scorer), **own} if scorer == "rank-bm25" else own

@@ -16,7 +16,7 @@ from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
 from assay.retrievers.documents.chunkers.combining import Combination
 from assay.retrievers.documents.definitions import find_definitions
-from assay.retrievers.documents.preparation import cut_documents, prepare
+from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.documents.references.references import find_references
 from assay.retrievers.documents.references.targets import Targets
 from assay.retrievers.documents.structure.structure import Structure, parse_document
@@ -46,15 +46,14 @@ def ingest(
             f"{config.name}: retriever.type: {config.retriever.type} indexes documents in its own "
             "way; only a pipeline can be watched"
         )
-    seconds: dict[str, float] = {}
-    cached: list[str] = []
-    with config.build(resources) as retriever:
-        cut = cut_documents(documents, config.documents, resources)
-        seconds["chunk"] = cut.work
-        cached += ["chunk"] if cut.cached else []
+    documents = list(documents)  # none of them on a shelf: each is reported by itself
+    with config.retriever.build(config.documents, resources) as retriever:
         begin = time.perf_counter()
         prepared = prepare(documents, config.documents, resources)
-        seconds["context"] = time.perf_counter() - begin
+        cut = prepared.cut
+        taken = time.perf_counter() - begin - sum(cut.seconds.values())
+        seconds = {"chunk": cut.work, "context": taken}
+        cached = ["chunk"] if cut.cached else []
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in prepared.chunks:
             chunks[chunk.doc_id].append(chunk)
@@ -63,10 +62,10 @@ def ingest(
         if embedding.encoders:
             for document in resources.progress.track(documents, "embedding", len(documents)):
                 embedding.embed(document.id, chunks[document.id])
-            taken = embedding.recall_seconds(prepared.chunks)
-            seconds |= {} if taken is None else {"embed": taken}
+            known = embedding.recall_seconds(prepared.chunks)
+            seconds |= {} if known is None else {"embed": known}
             cached += [] if embedding.fresh.total() else ["embed"]
-        report = retriever.index(documents)
+        report = retriever.index_prepared(prepared, Corpus(prepared.chunks, documents))
         facts = dict(retriever.metadata())
     indexes = {
         name: taken
@@ -76,7 +75,7 @@ def ingest(
     window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), resources))
     inspected = _inspect(documents, config, resources, window, cut, chunks)
     ids = [chunk.id for found in cut.chunks.values() for chunk in found]
-    cuts = any(not (config.documents.passages and item.passages) for item in documents)
+    cuts = any(map(config.documents.cuts, documents))
     return IngestReport(
         documents=tuple(
             replace(
@@ -170,7 +169,7 @@ class _Inspector:
         window: int | None,
     ) -> None:
         settings = config.documents
-        cut = [item for item in documents if not (settings.passages and item.passages)]
+        cut = list(filter(settings.cuts, documents))
         self._structures = {item.id: parse_document(item) for item in cut}
         self._targets = Targets(self._structures)
         self._tokenizer = Tokenizer(settings.tokenizer, resources)

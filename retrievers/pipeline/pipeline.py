@@ -113,7 +113,13 @@ class Pipeline(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
-        prepared, self._corpus = self._parts.prepare(documents, self._documents, self._resources)
+        return self.index_prepared(
+            *self._parts.prepare(documents, self._documents, self._resources)
+        )
+
+    def index_prepared(self, prepared: PreparedDocuments, corpus: Corpus) -> IndexReport:
+        """Index documents that are `prepared` by this pipeline's settings, and are a `corpus`."""
+        self._corpus = corpus
         self._context_source = prepared.context_source
         self._permissions = Permissions(self._corpus)
         self._restricted = {}

@@ -18,8 +18,7 @@ T = TypeVar("T")
 
 # The statuses of HTTP that a server gives for reasons that pass.
 PASSING = (429, 502, 503, 504)
-# Those of gRPC, and those of who has no right to ask.
-PASSING_RPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
+# Those of gRPC for who has no right to ask.
 DENIED_RPC = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 # What a client fails with where an answer has not the form that it counts on.
 MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)

@@ -15,7 +15,7 @@ from assay.retrievers.base.scripts import Unspaced, describe_unspaced, find_unsp
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.settings import Settings
 from assay.retrievers.text.base import Analyzer
-from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings
+from assay.retrievers.text.bigrams import UnspacedAnalyzerSettings
 from assay.retrievers.text.code import CodeAnalyzerSettings
 from assay.retrievers.text.languages import Language, LanguageAnalyzerSettings
 from assay.retrievers.text.tokens import WORDS, fold
@@ -89,11 +89,10 @@ AnalyzerSettings = Annotated[
 ]
 
 
-def find_versions(settings: AnyAnalyzerSettings) -> dict[str, str]:
-    """Return the libraries that decide the terms, with their versions."""
+def find_versions() -> dict[str, str]:
+    """Return the libraries that decide terms, with their versions."""
     # bm25s brings the stop words.
-    words = settings.packages if isinstance(settings, UnspacedAnalyzerSettings) else ()
-    return {name: read_version(name) for name in ("bm25s", "PyStemmer", *words)}
+    return {name: read_version(name) for name in ("bm25s", "PyStemmer")}
 
 
 def doubt(settings: AnyAnalyzerSettings, texts: Iterable[str]) -> str:

@@ -182,7 +182,7 @@ def find_counts(
     key = digest(
         REVISION,
         settings,
-        analyzers.find_versions(settings),
+        analyzers.find_versions(),
         content,
     )
 

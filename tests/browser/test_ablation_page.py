@@ -7,6 +7,8 @@ from assay.eval.report.files import write_blocks
 from assay.eval.studies.ablation.analysis import MEASURES
 from assay.eval.studies.ablation.report import report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):

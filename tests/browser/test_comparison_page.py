@@ -7,6 +7,8 @@ from tools.browser import DESKTOP, PHONE, check_contrast, overflow
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write
 
+pytestmark = pytest.mark.slow
+
 LEGS = {
     "initials": ("initials",),
     "endings": ("endings",),

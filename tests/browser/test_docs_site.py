@@ -8,6 +8,8 @@ import pytest
 from tools.browser import DESKTOP, PHONE, contrast, overflow
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
 
 

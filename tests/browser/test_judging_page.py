@@ -12,6 +12,8 @@ from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.server import JudgingServer
 from assay.eval.studies.judging.sheet import Sheet
 
+pytestmark = pytest.mark.slow
+
 TEXT = (
     f"# Tides\n\nSpring 🌑 tides come at new moon. Neap tides come later. {HOSTILE}\n\nThe end.\n"
 )

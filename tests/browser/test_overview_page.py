@@ -10,6 +10,8 @@ from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.summary.exports import MEANS
 from assay.eval.studies.run.overview import write_overview
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 
 

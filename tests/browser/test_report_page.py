@@ -7,6 +7,8 @@ from tools.browser import DESKTOP, PHONE, check_contrast, overflow
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):

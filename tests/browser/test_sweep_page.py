@@ -6,6 +6,8 @@ from samples.sweep import HOSTILE, make_sweep
 from assay.eval.report.files import write_blocks
 from assay.eval.studies.tuning.sweep_report import report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):

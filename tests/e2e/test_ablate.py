@@ -28,6 +28,7 @@ retriever:
     return path
 
 
+@pytest.mark.slow
 def test_every_part_is_taken_away(config, tmp_path, environment):
     done = finish(start("ablate", str(config), *QUICK, "--json", environment=environment))
     assert done.returncode == 0, done.stderr
@@ -55,13 +56,6 @@ def test_every_part_is_taken_away(config, tmp_path, environment):
         start("run", str(config), *QUICK, "--no-track", "--json", environment=environment)
     )
     assert json.loads(whole.stdout)["run"] == found["full"]["run"]
-
-
-def test_the_variants_are_listed_without_a_run(config, environment):
-    done = finish(start("ablate", str(config), "--dry-run", environment=environment))
-    assert done.returncode == 0
-    assert "stage calibrate with threshold" in done.stdout.splitlines()
-    assert not Path(environment["ASSAY_REPORTS"]).exists()
 
 
 def test_a_retriever_without_parts_is_refused(tmp_path, environment):

@@ -14,7 +14,7 @@ from tools.processes import finish, start
 ANSWERED = 2  # before the kill; all later calls hang
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     run = make_judged(tmp_path / "reports")

@@ -11,6 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 BLOCK = """
 import importlib.abc, sys

@@ -127,6 +127,7 @@ def test_every_command_is_called_or_shows_no_answer():
     assert named | CALLS.keys() == COMMANDS.keys()
 
 
+@pytest.mark.slow
 def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
     done = {}
     for command, calls in CALLS.items():
@@ -147,6 +148,7 @@ def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
     assert not marked
 
 
+@pytest.mark.slow
 def test_a_stored_run_shows_nothing_that_was_revoked_since(folder, monkeypatch, capsys):
     def assay(*words: Any) -> tuple[int, str]:
         return call(monkeypatch, capsys, *words)

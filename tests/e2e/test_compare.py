@@ -39,6 +39,7 @@ def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, plac
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
 
 
+@pytest.mark.slow
 def test_configs_are_timed_by_turns_and_stored_runs_are_not(assay_json, runs, tmp_path):
     flat = tmp_path / "flat.yaml"
     legs = "{legs: {keyword: {b: 0.1}}}"
@@ -68,6 +69,7 @@ def test_no_report_leaves_nothing_behind(assay, runs, tmp_path, places):
     assert "report  " in done.stdout.splitlines()[-2]
 
 
+@pytest.mark.slow
 def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_json, runs):
     lost = assay("compare", *runs, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
     assert lost.returncode == 0

@@ -22,6 +22,7 @@ def read_spans(text):
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "searches"),
     [(["search", "mine.yaml", "word1"], 1), (["run", "mine.yaml", "--no-track"], 6)],

@@ -11,6 +11,8 @@ from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, 
 from tools.own_cache import make_cache
 from tools.processes import finish, start
 
+pytestmark = pytest.mark.slow
+
 CHUNKS = 12
 ANSWERED = 5  # before the kill; all later calls hang
 ARGUMENTS = ("--provider", "anthropic", "--prices", "1,1.25,0.1,5", "--max-cost-usd", "1")

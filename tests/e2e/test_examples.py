@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from tools.processes import ROOT, wait_for_port
 
 
@@ -11,6 +12,7 @@ def test_a_python_class(assay_json):
     assert result["measures"]["Hit@10"]["mean"] > 0.5
 
 
+@pytest.mark.slow
 def test_an_http_service(assay_json):
     service = subprocess.Popen([sys.executable, "examples/http_service.py"], cwd=ROOT)
     try:

@@ -12,6 +12,8 @@ from tools.own_cache import make_cache
 from tools.processes import ROOT
 from tools.terminals import COLUMNS, ROWS, Shell
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = f"""\
 #!{sys.executable}
 import sys

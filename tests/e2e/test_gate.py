@@ -93,6 +93,7 @@ def test_accept_and_show(call, baseline, run_id):
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
 
 
+@pytest.mark.slow
 def test_pass(call, baseline, run_id):
     report = read(call("gate", CONFIG, QUICK, "--json"), 0)
     assert report["verdict"] == "pass"
@@ -135,6 +136,7 @@ def test_regression_in_every_output(call, baseline, tmp_path):
     assert "regression" in text.stdout
 
 
+@pytest.mark.slow
 def test_doubt(call, baseline):
     done = call("gate", CONFIG, QUICK, DOUBTFUL, "--github")
     assert done.returncode == 0
@@ -143,6 +145,7 @@ def test_doubt(call, baseline):
     assert call("gate", CONFIG, QUICK, DOUBTFUL, "--strict").returncode == 1
 
 
+@pytest.mark.slow
 def test_a_query_that_must_not_break(call, baseline, tmp_path):
     report = read(call("gate", CONFIG, QUICK, DOUBTFUL, "--json"), 0)
     lost = report["losers"][0]["query"]
@@ -172,6 +175,7 @@ def test_what_cannot_be_judged(call, baseline, tmp_path):
     check_refusal(call("gate", CONFIG, "--base", "nowhere"), "nowhere", "checkout")
 
 
+@pytest.mark.slow
 def test_a_changed_collection_is_not_the_pipelines_fault(call, baseline, tmp_path):
     """The edit alone passes; a regression planted beside it is the pipeline's."""
     changed = tmp_path / "harbourline"
@@ -221,6 +225,7 @@ def older(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_latency_against_a_checkout_and_a_config(call, baseline, older, tmp_path):
     anywhere = tmp_path / "gate.yaml"  # on a machine that is busy, too
     shipped = (ROOT / "configs/gate.yaml").read_text()
@@ -261,6 +266,7 @@ def test_comparisons_that_make_no_sense(call, run_id, tmp_path):
     check_refusal(done, "the collections are harbourline and elsewhere")
 
 
+@pytest.mark.slow
 def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
     """The step of action.yml, run as GitHub's runner runs it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -31,6 +31,7 @@ def folder(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_is_ingested_and_only_changes_are_done_again(assay, assay_json, folder, tmp_path):
     cache = {"ASSAY_CACHE": str(make_cache(tmp_path))}
     call = ("ingest", str(folder), "--config", "configs/bm25.yaml", "--no-track")

@@ -18,6 +18,8 @@ import yaml
 from test_layout import UNLOCKED
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
 DOCUMENTS = {
@@ -287,15 +289,14 @@ def test_what_ships_is_there(installed):
 
 
 def read_extras():
-    """Return the extras that hints name: in the sources, of engines, of languages and of SDKs."""
+    """Return the extras that hints name: in the sources, of engines and of SDKs."""
     from assay.eval.configs.engine_settings import list_engines
 
     files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
     hint = re.compile(r"hint_extra\([\"']([\w-]+)")
     literal = {name for path in files for name in hint.findall(path.read_text())}
     engines = {engine.settings.capabilities.extra for engine in list_engines()}
-    languages = {"chinese", "japanese", "korean"}
-    return sorted({*literal, *engines, *languages, "anthropic", "openai"} - {""})
+    return sorted({*literal, *engines, "anthropic", "openai"} - {""})
 
 
 def test_no_hint_is_written_by_hand():

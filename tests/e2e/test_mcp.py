@@ -44,6 +44,7 @@ def read(result):
     return "\n".join(item.text for item in result.content)
 
 
+@pytest.mark.slow
 def test_an_agent_goes_from_a_question_to_a_verdict(ask):
     async def climb(client: Client) -> list[str]:
         tools = {tool.name for tool in (await client.list_tools()).tools}
@@ -78,6 +79,7 @@ pipelines = ["mine.yaml"]
 MINE = "base: semantic\nname: mine\nlatency: {queries: 0}\n"
 
 
+@pytest.mark.slow
 def test_an_agent_goes_from_an_empty_folder_to_a_better_config(ask, tmp_path):
     async def climb(client: Client) -> list[str]:
         shown = []
@@ -117,6 +119,7 @@ def test_an_agent_goes_from_an_empty_folder_to_a_better_config(ask, tmp_path):
     assert not list(tmp_path.glob("reports/*held-out*"))
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
     async def err(client: Client) -> list[Any]:
         return [
@@ -132,6 +135,7 @@ def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
     assert "assay baseline accept bm25-harbourline-" in read(ungated)
 
 
+@pytest.mark.slow
 def test_a_call_that_is_cancelled_ends_its_process(ask, tmp_path):
     async def cancel(client: Client) -> None:
         scope, told = anyio.CancelScope(), list[str]()

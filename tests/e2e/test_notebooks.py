@@ -8,6 +8,8 @@ import sys
 import pytest
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGES = ("compare_runs", "failure_analysis")
 SCRIPT = ROOT / "scripts" / "notebooks.py"
 

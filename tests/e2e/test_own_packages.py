@@ -10,6 +10,8 @@ import pytest
 from samples.small_project import write_project
 from tools.processes import ASSAY
 
+pytestmark = pytest.mark.slow
+
 THEIRS = "raise RuntimeError('this is no package of Assay')\n"
 PLUGIN = """
 from assay.retrievers.base import IndexReport, Ranking, Retriever
@@ -79,7 +81,7 @@ def test_the_gate_times_what_is_installed(repository, baseline, base):
     assert [item["percentile"] for item in latency] == [50, 95]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not find_spec("ray"), reason="needs the extra `ray`")
 @pytest.mark.parametrize("config", ["second.yaml", "plugged.yaml"])
 def test_workers_of_ray_find_what_is_installed(repository, config):

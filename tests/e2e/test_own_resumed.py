@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tools.processes import ROOT, finish, start
 
+pytestmark = pytest.mark.slow
+
 QUERIES = 12
 MODULE = """
 import json
@@ -65,7 +67,7 @@ def url():
     server.shutdown()
 
 
-@pytest.mark.parametrize("kind", ["http", pytest.param("python", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["http", pytest.param("python", marks=pytest.mark.long)])
 def test_a_paid_service_is_asked_once(kind, url, tmp_path):
     (tmp_path / "paid.py").write_text(MODULE)
     own = {"http": f"{{type: http, url: '{url}'}}", "python": "{type: python, class: 'paid:Paid'}"}

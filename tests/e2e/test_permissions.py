@@ -58,6 +58,7 @@ def collection(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and_gate(
     collection, monkeypatch, capsys
 ):

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tools.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 SLOW = ("semantic", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")  # if large
 CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")
 DESIGNS = ("combine_split", "hierarchical_document", "markdown_ragdocs")
@@ -105,7 +107,7 @@ def test_the_default_collection(assay, assay_json):
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="ASSAY_DATA is not set")
 @pytest.mark.parametrize(
     "config",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CONFIGS],
+    [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CONFIGS],
 )
 def test_a_real_collection(assay_json, config):
     limit = 10 if config == "reranked" else 248

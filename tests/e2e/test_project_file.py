@@ -1,13 +1,12 @@
 """A folder with a project file: commands need no path there, and what is given goes before."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
 
 import pytest
-from tools.processes import ASSAY, ROOT
+from tools.processes import ROOT, finish, start
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 SAID = "settings from assay.toml\n"
@@ -19,13 +18,7 @@ def call(tmp_path):
     free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ASSAY, *arguments],
-            cwd=tmp_path,
-            env=os.environ | free | environment,
-            capture_output=True,
-            text=True,
-        )
+        return finish(start(*arguments, environment=free | environment, folder=tmp_path))
 
     return run
 
@@ -103,6 +96,7 @@ def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
     )
 
 
+@pytest.mark.slow
 def test_choosing_takes_the_collection(call, tmp_path):
     (tmp_path / "assay.toml").write_text('collection = "harbourline"\nmeasures = ["Hit@5"]\n')
     done = call("choose", "limit=12", "--budget", "1s", "--json")
@@ -119,6 +113,7 @@ def test_gates_of_several_share_no_file(call, tmp_path):
     assert "--junit, --markdown: a file is of one gate; name one of the pipelines" in done.stderr
 
 
+@pytest.mark.slow
 def test_assay_alone_says_where_the_project_stands_and_what_is_next(call, tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)

@@ -72,31 +72,45 @@ def declare_committed(manifest):
     manifest.write_text(json.dumps(values))
 
 
-def test_figures_that_hold_pass_and_stand_in_junit(session, tmp_path):
-    done = session(
-        """
+WRONG = {
+    "retrieval('bm52', ASKED)": "bm52",
+    "retrieval(words, 'nowhere')": "nowhere",
+    "retrieval(words, ASKED).at_least('Hat@1', .5)": "measures: 'Hat@1'",
+    "retrieval(words, ASKED).no_worse_than_baseline()": "assay baseline accept words-in-m",
+}
+TESTS = """
 @pytest.mark.retrieval(collection=ASKED, measures=["Hit@1"])
 @pytest.mark.parametrize("pipeline", [words, "bm25"])
-def test_it(retrieval, pipeline):
+def test_held(retrieval, pipeline):
     checked = retrieval(pipeline).at_least("Hit@1", .6).at_most("Empty", 0)
     assert checked.result.tables["measures"].loc["Hit@1", "n"] == 3
-""",
-        "--strict-markers", "--junit-xml=found.xml", "-m", "retrieval",
-    )  # fmt: skip
-    assert "2 passed" in done.stdout, done.stdout
+
+def test_missed(retrieval):
+    retrieval(first, ASKED).at_least("Success@1", .9)
+
+@pytest.mark.retrieval(colection=1)
+def test_misnamed(retrieval):
+    retrieval(words)
+
+def test_of_something_else():
+    pass
+""" + "".join(f"\ndef test_wrong_{i}(retrieval):\n    {test}\n" for i, test in enumerate(WRONG))
+
+
+def test_figures_pass_and_stand_in_junit_and_a_failure_says_what_was_lost(session, tmp_path):
+    done = session(TESTS, "--strict-markers", "--junit-xml=found.xml", "-m", "retrieval")
+    assert done.returncode == 1
+    assert "5 failed, 2 passed, 1 deselected, 1 error" in done.stdout, done.stdout
     properties = Xml.parse(tmp_path / "found.xml").findall(".//property")
     found = {item.get("name"): float(item.get("value") or "") for item in properties}
-    assert found == {"words Hit@1": pytest.approx(2 / 3), "bm25 Hit@1": 1.0}
+    assert found["words Hit@1"] == pytest.approx(2 / 3)
+    assert found["bm25 Hit@1"] == 1.0
 
+    def read(name: str) -> str:
+        """Return what stands under the heading of a failed test."""
+        return done.stdout.partition(f" {name} ___")[2].partition("\n____")[0]
 
-def test_a_failure_shows_the_lost_questions_and_what_was_found_instead(session):
-    done = session(
-        """
-def test_it(retrieval):
-    retrieval(first, ASKED).at_least("Success@1", .9)
-"""
-    )
-    assert done.returncode == 1
+    missed = read("test_missed")
     for line in (
         "Hit@1 of first on in-memory is 0.333 (95 % interval ",
         "3 questions); it should be at least 0.9",
@@ -105,39 +119,22 @@ def test_it(retrieval):
         'first   ferry (not judged): "The ferry to the islands',
         "/report.html",
     ):
-        assert line in done.stdout, done.stdout
-    assert "\x1b[31m bicycle" not in done.stdout
-    assert "q1:" not in done.stdout
-    assert "assertions.py" not in done.stdout  # the traceback ends in the user's own line
-    page = re.search(r"report  (\S+)", done.stdout)
+        assert line in missed, done.stdout
+    assert "\x1b[31m bicycle" not in missed
+    assert "q1:" not in missed
+    assert "assertions.py" not in missed  # the traceback ends in the user's own line
+    page = re.search(r"report  (\S+)", missed)
     assert page
     assert Path(page[1]).is_file()
 
-
-def test_what_is_wrong_is_one_line(session):
-    wrong = {
-        "retrieval('bm52', ASKED)": "bm52",
-        "retrieval(words, 'nowhere')": "nowhere",
-        "retrieval(words, ASKED).at_least('Hat@1', .5)": "measures: 'Hat@1'",
-        "retrieval(words, ASKED).no_worse_than_baseline()": "assay baseline accept words-in-m",
-    }
-    tests = (f"def test_{i}(retrieval):\n    {test}\n" for i, test in enumerate(wrong))
-    done = session("\n".join(tests))
-    assert "4 failed" in done.stdout
-    for i, line in enumerate(wrong.values()):
-        _, _, failure = done.stdout.partition(f" test_{i} ___")
-        assert line in failure.partition("\n____")[0], done.stdout
+    assert "colection: unknown; allowed: collection, measures, depth" in read("test_misnamed")
+    for i, line in enumerate(WRONG.values()):
+        assert line in read(f"test_wrong_{i}"), done.stdout
     assert "site-packages" not in done.stdout
     assert "running.py" not in done.stdout
 
 
-def test_an_unknown_key_of_the_marker_is_refused(session):
-    done = session(
-        "@pytest.mark.retrieval(colection=1)\ndef test_it(retrieval):\n    retrieval(words)\n"
-    )
-    assert "colection: unknown; allowed: collection, measures, depth" in done.stdout
-
-
+@pytest.mark.slow
 def test_two_workers_may_run_the_same_pipeline(session, tmp_path):
     done = session(
         """
@@ -163,6 +160,7 @@ def test_it():
     assert "1 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_got_worse_than_its_baseline_fails(session, tmp_path):
     done = session("def test_it(retrieval):\n    retrieval('bm25', 'harbourline')\n")
     assert "1 passed" in done.stdout, done.stdout
@@ -186,6 +184,7 @@ def test_it(retrieval, pipeline):
         assert line in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)

@@ -18,7 +18,7 @@ from assay.eval.collections.loading import load
 ANSWERED = 7  # before the kill; all later calls hang
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     held = threading.Event()

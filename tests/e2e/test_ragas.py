@@ -13,6 +13,8 @@ from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, 
 from samples.scripted_judge import CALLS, MEANS, QUERIES, TEXT, judge, make_judged
 from tools.processes import finish, start
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 6
 ANSWERED = 10  # before the kill; all later calls hang
 
@@ -53,7 +55,7 @@ def check_logged(uri, run_id, rows):
     assert "ragas.json" in {file.path for file in client.list_artifacts(run_id)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path):
     pytest.importorskip("ragas", reason="needs the extra `ragas`")
     pytest.importorskip("openai", reason="needs the extra `openai`")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tools.processes import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -20,6 +21,7 @@ def test_the_readme_has_its_commands():
     assert len(COMMANDS) >= 6
 
 
+@pytest.mark.slow
 def test_commands(assay, places, tmp_path):
     """They run as printed, in order, from the project's root. `make test` is what runs this."""
     # Relative, as in the Makefile: the project's path may have a blank in it.
@@ -40,6 +42,7 @@ def test_commands(assay, places, tmp_path):
         assert done.stdout
 
 
+@pytest.mark.slow
 def test_the_retriever_in_python_runs(places, tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     done = subprocess.run(

@@ -16,6 +16,8 @@ from tools.unprivileged import ROOT, forbid_writing, run_unprivileged
 
 from assay.eval.cli.main import assay
 
+pytestmark = pytest.mark.slow
+
 
 def call(*words):
     done = CliRunner().invoke(assay, [*words, "--json"])
@@ -101,7 +103,7 @@ def test_a_folder_that_may_not_be_written_is_one_line(project, tmp_path):
     check(found, folder, "ermission denied|may not be written")
 
 
-@pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.long)])
 def test_a_full_disk_is_one_line(project, tmp_path, each):
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from tools.own_cache import make_cache
 from tools.processes import finish, start
 
@@ -35,6 +36,7 @@ def test_a_report_is_computed_without_searching(assay_json):
     assert (page.parent / "run.trec").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(tmp_path, places):
     """Kill -9 while searching; the next run goes on from there."""
     reports = tmp_path / "reports"
@@ -65,6 +67,7 @@ def stored_rankings(reports):
     return [line for line in lines if line.endswith("\n")]
 
 
+@pytest.mark.slow
 def test_two_at_once(tmp_path, places):
     """Two processes make the same run: one works, the other waits and shows the same."""
     environment = places | {

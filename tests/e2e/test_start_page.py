@@ -4,7 +4,10 @@ import re
 import shlex
 import subprocess
 
+import pytest
 from tools.processes import ROOT
+
+pytestmark = pytest.mark.slow
 
 PAGE = (ROOT / "docs/start.md").read_text()
 PLACE = ".assay/tutorial"

@@ -28,7 +28,7 @@ def manifests(reports):
     return {path.parent.name: path.stat().st_mtime for path in reports.glob("*/manifest.json")}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_sweep_goes_on_and_is_one_parent(sweep, tmp_path, environment):
     reports = tmp_path / "reports"
     process = start("sweep", str(sweep), *QUICK, "--keep-runs", environment=environment)
@@ -68,7 +68,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(sweep, tmp_path, environment):
     assert sorted(run.data.params[K1] for run in children) == sorted(["0.5", "1.5", "3.0"] * 2)
     names = {item.path for item in client.list_artifacts(parent.info.run_id)}
     assert {name.partition("-")[0] for name in names} == {
-        "sweep.json", "report.md", "report.html", "timing",
+        "sweep.json", "report.md", "report.html", "summary.json", "timing",
     }  # fmt: skip
 
     again = finish(start("sweep", str(sweep), *options, environment=environment))
@@ -76,6 +76,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(sweep, tmp_path, environment):
     assert manifests(reports) == after
 
 
+@pytest.mark.slow
 def test_a_point_is_the_run_that_assay_run_makes(sweep, tmp_path, environment):
     """Bit for bit, also where the sweep stores none and `assay run` makes it afterwards."""
     alone = finish(
@@ -105,7 +106,7 @@ def test_a_point_is_the_run_that_assay_run_makes(sweep, tmp_path, environment):
         assert point["latency_ms"]["p95"]["value"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_failing_point_is_told_and_the_others_go_on(tmp_path, environment):
     path = tmp_path / "mine.yaml"
     path.write_text(
@@ -120,8 +121,8 @@ def test_a_failing_point_is_told_and_the_others_go_on(tmp_path, environment):
         )
     )
     assert done.returncode == 1, done.stderr
-    failed = [line for line in done.stdout.splitlines() if line.startswith("failed: ")]
-    assert len(failed) == 3
+    assert "3 failed" in done.stdout
+    failed = [line for line in done.stderr.splitlines() if "failed: " in line]
     assert str(tmp_path) in failed[0]
     assert "ASSAY_DATA" in failed[1]
     assert "ASSAY_DATA" in failed[2]
@@ -130,15 +131,3 @@ def test_a_failing_point_is_told_and_the_others_go_on(tmp_path, environment):
     assert "Traceback" not in done.stderr
     (page,) = (tmp_path / "reports").glob("sweep-*/report.html")
     assert page.read_text().count("Failed: ") == 3
-
-
-def test_a_dry_run_lists_the_points(sweep, environment):
-    done = finish(start("sweep", str(sweep), "--dry-run", environment=environment))
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert len(lines) == 7
-    assert lines[0].split(maxsplit=1)[1] == "k1 0.5, headings false on harbourline"
-    assert lines[6].startswith("harbourline: 6 points on 2 kinds of chunks")
-    as_json = finish(start("sweep", str(sweep), "--dry-run", "--json", environment=environment))
-    assert len(json.loads(as_json.stdout)["points"]) == 6
-    assert not Path(environment["ASSAY_REPORTS"]).exists()

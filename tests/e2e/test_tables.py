@@ -63,6 +63,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "models list": ("models", "list"),
     "engines list": ("engines", "list"),
 }  # fmt: skip
+# Their tables are made by the same code as those of the others, and take seconds to fill.
+SLOW = ("ablate", "compare", "gate", "parity", "recall", "sweep", "targets", "tune", "tune a grid")
 # When a report was made differs from call to call.
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?")
 # Their milliseconds differ from call to call.
@@ -95,7 +97,9 @@ def blur(line):
     return re.sub(r"[\d.,+−-]+", "#", line)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in COMMANDS]
+)
 def test_figures_stand_whole(name, folder, run_id, assay):
     arguments = [item.format(folder=folder, run=run_id) for item in COMMANDS[name]]
     shown = []

@@ -20,6 +20,7 @@ def show_bars(screen):
     return bars
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -80,6 +81,7 @@ with safe_streams():
     assert "\x1b]" not in screen.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "told"), [(b"n\n", "--trust"), (b"y\n", "cannot be reached")])
 def test_what_a_foreign_file_asks_for_is_asked_before_it_is_done(
     answer, told, environment, tmp_path

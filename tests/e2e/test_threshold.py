@@ -43,6 +43,7 @@ def collection(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection, tmp_path):
     path = tmp_path / "fitted.yaml"
     over = (f"dataset={collection}", "latency.queries=0")

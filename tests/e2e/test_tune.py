@@ -32,21 +32,6 @@ def tuned(assay_json, reports):
     return assay_json(*call, ASSAY_REPORTS=str(reports))
 
 
-def test_figures(tuned):
-    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}-k1.yaml"
-    assert tuned["config"] == "bm25"
-    assert tuned["queries"] == 20
-    assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.2, 5]
-    assert tuned["kept"] + sum(item["chosen"] for item in tuned["points"]) == tuned["choices"] == 10
-    as_given = tuned["points"][1]  # 1.2 is what the config says
-    assert as_given["gain"]["value"] == 0
-    assert as_given["chosen"] == 0
-    assert as_given["mean"] == pytest.approx(tuned["given"]["value"])
-    naive, held = tuned["naive_gain"], tuned["held_out_gain"]
-    assert naive["value"] == max(0, *(item["gain"]["value"] for item in tuned["points"]))
-    assert held["low"] <= held["value"] <= held["high"]
-
-
 def test_the_config_that_is_written(tuned, assay_json, reports):
     path = Path(tuned["output"])
     assert path == reports / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
@@ -108,6 +93,7 @@ def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path):
     assert set(sample) < set(values)
 
 
+@pytest.mark.slow
 def test_the_spaces_of_the_project_can_be_tried():
     from assay.eval.configs.config import load_config
     from assay.eval.studies.tuning.spaces import derive_space, read_space, resolve_points
@@ -129,6 +115,7 @@ def read_files(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.slow
 def test_a_result_of_another_question_is_kept(assay, tmp_path):
     """As a context that is worth taking was, by the plain call that followed it."""
 

@@ -57,7 +57,13 @@ def scenario(tmp_path):
     return Scenario(tmp_path)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * asked.get("slow", False))
+        for name, asked in COMMANDS.items()
+    ],
+)
 def test_a_command_says_what_is_approved(name, scenario):
     asked = COMMANDS[name]
     if not asked.get("data"):

@@ -41,12 +41,14 @@ class Warm:
         )  # fmt: skip
         self._started = 0
 
-    def start(self, arguments: tuple[str, ...], environment: Mapping[str, str]) -> "Forked":
-        """Start `assay` with `arguments` and exactly this environment."""
+    def start(
+        self, arguments: tuple[str, ...], environment: Mapping[str, str], folder: Path | None = None
+    ) -> "Forked":
+        """Start `assay` with `arguments` and exactly this environment, in a folder or the root."""
         self._started += 1
         printed = [self._folder / f"{name}{self._started}" for name in ("stdout", "stderr")]
         pid = self.ask(
-            arguments=arguments, environment=dict(environment), root=str(self._root),
+            arguments=arguments, environment=dict(environment), root=str(folder or self._root),
             printed=[str(path) for path in printed],
         )  # fmt: skip
         assert pid is not None

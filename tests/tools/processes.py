@@ -31,9 +31,9 @@ def _warm():
     return warm
 
 
-def start(*arguments, environment):
-    """Start `assay` with `environment` laid over this process's own."""
-    return _warm().start(arguments, os.environ | environment)
+def start(*arguments, environment, folder=None):
+    """Start `assay` in a folder, or the project's root, with `environment` over this process's."""
+    return _warm().start(arguments, os.environ | environment, folder)
 
 
 def finish(process):

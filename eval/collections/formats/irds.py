@@ -75,7 +75,7 @@ class IrdsSource(Source[IrdsCard]):
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
             row = Row(self._root, number, {})
-            document = _make_document(record)
+            document = make_document(record)
             with self._problems.of(row):
                 check_characters([document.id, document.title, document.text])
                 register.add(row, document.id, tell_passage(document), document)
@@ -117,7 +117,7 @@ class IrdsSource(Source[IrdsCard]):
         """Return the digest of the first documents, up to as many as are held; None for fewer."""
         content, size = sha256(), 0
         for record in self._records("docs"):
-            line = _write_line(_make_document(record))
+            line = _write_line(make_document(record))
             content.update(line)
             size += len(line)
             if size > LARGEST_HELD:
@@ -140,7 +140,7 @@ class IrdsSource(Source[IrdsCard]):
                 what = f"reading {self._card.location}"
                 records = self._problems.progress.track(records, what, count)
             with (folder / DOCUMENTS).open("wb") as file:
-                file.writelines(_write_line(_make_document(record)) for record in records)
+                file.writelines(_write_line(make_document(record)) for record in records)
 
         return Cache(default_root()).folder(KIND, key, write).path
 
@@ -193,7 +193,7 @@ def _read_document(row: Row) -> Document:
     return make_passage(row.string("_id"), row.string("title"), row.string("text"))
 
 
-def _make_document(record: Any) -> Document:
+def make_document(record: Any) -> Document:
     """Return a document of a record, with a title if it has a title and one field of text."""
     fields = record._asdict()
     title = fields.get("title")

@@ -116,10 +116,22 @@ class Collections:
             return ""
         return "better" if find(self.measure).sign * mean.value > 0 else "worse"
 
+    @property
+    def better(self) -> bool:
+        """True if the second is shown to be better in the mean, or on each collection."""
+        return self.verdict == "better" or len(self.parted[0]) == len(self.effects)
+
     @cached_property
     def new(self) -> Estimate | None:
-        """The 95 % prediction interval of the effect on a new collection; None if fewer than 3."""
-        return self._cut(foresee_effect(*self._read()))
+        """The 95 % prediction interval of the effect on a new collection; None if fewer than 3.
+
+        It holds the interval of the mean, which is wider where few effects are alike.
+        """
+        found, mean = foresee_effect(*self._read()), self.combined.mean
+        if found is None:
+            return None
+        low, high = min(found.low, mean.low), max(found.high, mean.high)
+        return self._cut(Estimate(found.value, low, high, found.n))
 
     @cached_property
     def left_out(self) -> tuple[Estimate | None, ...]:

@@ -107,10 +107,20 @@ def tell_new(found: Collections) -> str:
 def tell_directions(found: Collections) -> Iterator[str]:
     """Yield the collections where it is better and worse, and the features that separate them."""
     better, worse = found.parted
+    other, all_ = found.names[1], len(found.effects)
     if not better or not worse:
+        verdict, opposite = ("better", "worse") if better else ("worse", "better")
+        shown = better or worse
+        if not shown:
+            yield "On none of them alone is a difference shown."
+        elif len(shown) == all_:
+            yield f"{other} is {verdict} on each of them."
+        else:
+            names = enumerate_words([effect.name for effect in shown])
+            yield f"{other} is shown to be {verdict} on {names}, and {opposite} on none."
         return
     listed = [enumerate_words([effect.name for effect in part]) for part in (better, worse)]
-    told = f"{found.names[1]} is better on {listed[0]}, and worse on {listed[1]}."
+    told = f"{other} is better on {listed[0]}, and worse on {listed[1]}."
     if not found.separations:
         known = ", ".join(NAMES[trait] for trait in found.traits)
         yield f"{told} No feature of the collections explains it ({known})."

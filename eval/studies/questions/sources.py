@@ -19,7 +19,7 @@ from assay.eval.studies.questions.drawing import Passage
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.markdown import TEXT_SUFFIX
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.chunkers.simple import SectionChunker
 from assay.retrievers.documents.conversion.folder import SkippedFile, read_folder
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.legs.graph import load_edges

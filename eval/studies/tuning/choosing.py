@@ -31,7 +31,7 @@ from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.statistics.estimates import SEED
-from assay.eval.statistics.groups import Clusters
+from assay.eval.statistics.groups import Clusters, number_groups
 from assay.eval.studies.comparison.collections import CollectionEffect
 from assay.eval.studies.comparison.differences import Contrast, judge_claims
 from assay.eval.studies.comparison.query_groups import group
@@ -46,7 +46,7 @@ from assay.eval.studies.tuning.candidates import (
 )
 from assay.eval.studies.tuning.choice import FEWEST, Choice, JudgedPipeline
 from assay.eval.studies.tuning.forecast import describe_work, time_searches
-from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
+from assay.eval.studies.tuning.nested_cv import Design, deal
 from assay.eval.studies.tuning.shared_choice import JudgedChoice, SharedChoice, join_choices
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.pipeline.pipeline import PipelineSettings

@@ -26,7 +26,7 @@ from assay.eval.statistics.estimates import (
     OpenEstimate,
     Range,
 )
-from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
+from assay.eval.statistics.groups import Clusters, estimate_clustered_mean, number_groups
 from assay.eval.statistics.significance import ALPHA, TIE
 from assay.retrievers.base import AssayError
 
@@ -306,12 +306,6 @@ def _deal_once(
         kind[fold] += len(queries)
         sizes[fold] += len(queries)
     return found
-
-
-def number_groups(groups: Sequence[str]) -> Integers:
-    """Number the names from 0 in the order of first appearance; return a number per item."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in groups], dtype=np.intp)
 
 
 def _estimate(values: Matrix, groups: Integers, within: Range) -> Estimate:

@@ -64,10 +64,7 @@ class SharedChoice:
     @property
     def ships(self) -> bool:
         """True if the best is shown to be better in the mean, or on each of the collections."""
-        found = self.over.get("base")
-        if found is None:
-            return False
-        return found.verdict == "better" or len(found.parted[0]) == len(found.effects)
+        return "base" in self.over and self.over["base"].better
 
     @property
     def shipped(self) -> RunConfig:
@@ -96,29 +93,20 @@ class SharedChoice:
         else:
             told = f"Keep {base}: nothing is shown to be better for all. {first.name} changes "
             told += f"{change}."
-        return " ".join(filter(None, [told, self._tell_each(found), tell_new(found)]))
+        return f"{told} {self._tell_each(found)} {tell_new(found)}"
 
     def _tell_each(self, found: Collections) -> str:
         """Return sentences on where the best is shown to be better, or worse, if anywhere."""
-        better, worse = found.parted
-        if better and worse:
-            told = " ".join(tell_directions(found)).replace(BEST, BEST.capitalize(), 1)
-        elif len(better) == len(found.effects):
-            told = "It is better on each of them."
-        elif better:
-            told = f"It is shown to be better on {_list(better)}, and worse on none."
-        elif worse:
-            told = f"It is shown to be worse on {_list(worse)}, and better on none."
-        else:
-            told = "On none alone is a difference shown."
+        told = " ".join(tell_directions(found)).replace(BEST, BEST.capitalize(), 1)
+        worse = found.parted[1]
         if worse and self.ships:
-            told += f" Choose for {_list(worse)} apart."
+            told += f" Choose for {enumerate_words([effect.name for effect in worse])} apart."
         return f"{told}{self._warn_of_bm25()}"
 
     def _warn_of_bm25(self) -> str:
         """Return a warning if the pipeline to ship is not shown to be better than BM25 alone."""
         over = self.over.get("bm25")
-        if over is None or over.verdict == "better" or not self.ships:
+        if over is None or over.better or not self.ships:
             return ""
         told = over.verdict or "not shown to be better"
         return f" In the mean it is {told} than BM25 alone, which costs least: {tell_mean(over)}."
@@ -156,7 +144,3 @@ def join_choices(
             for name in judged[0].effects
         },
     )
-
-
-def _list(effects: Sequence[CollectionEffect]) -> str:
-    return enumerate_words([effect.name for effect in effects])

@@ -5,28 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from assay.eval.running.figures import Figures, PointResult
-from assay.eval.runs.summary.means import estimate_scores
-from assay.eval.statistics.estimates import Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Margin:
-    """All points of a collection that share one value of an axis.
-
-    `mean` is the mean over queries of their average score, `best` the mean of the best point;
-    `latency` is the mean of their p95 in milliseconds.
-    """
-
-    collection: str
-    key: str
-    value: Any
-    points: int
-    mean: Estimate
-    best: float
-    latency: float | None
 
 
 @dataclass(frozen=True)
@@ -80,16 +59,6 @@ class Sweep:
         """
         return [item for name in self.collections for item in self._find_front(name)]
 
-    @cached_property
-    def margins(self) -> tuple[Margin, ...]:
-        """The margin of each value of each axis, over all other axes."""
-        return tuple(
-            self._margin(name, key, value)
-            for name in self.collections
-            for key in self.keys
-            for value in self._values(name, key)
-        )
-
     def charged(self, collection: str) -> bool:
         """Return True if some point on a collection uses services that may charge."""
         return any(figures.cost for _, figures in self.on(collection))
@@ -116,7 +85,6 @@ class Sweep:
             "created": self.created,
             "headline": self.headline,
             "points": [self._row(item) for item in self.results],
-            "margins": [asdict(item) for item in self.margins],
             "failed": len(self.failed),
             "environment": dict(self.environment),
         }
@@ -150,36 +118,6 @@ class Sweep:
             "degraded": dict(figures.degraded),
             "front": item in self.front,
         }
-
-    def _values(self, collection: str, key: str) -> list[Any]:
-        """Return the values of `key` among the points that ran, each once, in order."""
-        values: list[Any] = []
-        for item, _ in self.on(collection):
-            if key in item.settings and item.settings[key] not in values:
-                values.append(item.settings[key])
-        return values
-
-    def _margin(self, collection: str, key: str, value: Any) -> Margin:
-        members = [
-            figures
-            for item, figures in self.on(collection)
-            if key in item.settings and item.settings[key] == value
-        ]
-        scores = [figures.scores[self.headline] for figures in members]
-        shared = [id_ for id_ in scores[0] if all(id_ in run for run in scores)]
-        times = [figures.p95 for figures in members if figures.p95 is not None]
-        return Margin(
-            collection=collection,
-            key=key,
-            value=value,
-            points=len(members),
-            mean=estimate_scores(
-                self.headline,
-                (float(np.mean([run[id_] for run in scores])) for id_ in shared),
-            ),
-            best=max(figures.means[self.headline].value for figures in members),
-            latency=float(np.mean(times)) if times else None,
-        )
 
 
 def find_front(points: Sequence[Sequence[float]]) -> list[int]:

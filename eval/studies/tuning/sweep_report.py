@@ -1,18 +1,17 @@
-"""The report of a sweep: its points on each collection, the front, and each axis."""
+"""The report of a sweep: its points on each collection, and the front."""
 
 from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
 
-from assay.eval.report.blocks import Block, Cell, Column, Plot, Prose, Report, Scatter, Table
+from assay.eval.report.blocks import Cell, Column, Prose, Report, Scatter, Table
 from assay.eval.report.formats import count
 from assay.eval.running.figures import COST, Figures, PointResult
 from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.runs.execution.interleaved_timing import MOST_TOGETHER
 from assay.eval.studies.comparison.analysis import BESIDE, DEFAULT
-from assay.eval.studies.tuning.point_map import map_points
-from assay.eval.studies.tuning.sweep import Margin, Sweep
+from assay.eval.studies.tuning.sweep import Sweep
 
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "
@@ -30,12 +29,6 @@ FRONT = (
     "those of the rows, whiskers 95 % intervals: points whose whiskers overlap may well change "
     "places."
 )
-MARGINS = (
-    "Each row averages all points of its value, whatever their other settings. The intervals are "
-    "those of the queries: rows rest on the same queries, so that overlapping intervals do not say "
-    "that two values are alike."
-)
-
 Point = tuple[PointResult, Figures]
 
 
@@ -58,12 +51,7 @@ def report(sweep: Sweep) -> Report:
             ),
         ],
         blocks=[
-            *(
-                block
-                for name in sweep.collections
-                if sweep.on(name)
-                for block in _show(sweep, name)
-            ),
+            *(_show_points(sweep, name) for name in sweep.collections if sweep.on(name)),
             Prose("Runs and intervals", METHOD),
         ],
         environment=sweep.environment,
@@ -89,20 +77,8 @@ def _list_facts(sweep: Sweep) -> list[str]:
     return [*facts, sweep.created]
 
 
-def _show(sweep: Sweep, collection: str) -> Iterator[Block]:
-    """Yield the tables of a collection: its points, the map of two axes, and each axis."""
+def _show_points(sweep: Sweep, collection: str) -> Table:
     ranked = sweep.rank(collection)
-    if not ranked:
-        return
-    yield _show_points(sweep, collection, ranked)
-    means = [(item.settings, figures.means[sweep.headline].value) for item, figures in ranked]
-    if mapped := map_points(means, f"map_{collection}", sweep.headline):
-        yield mapped
-    if margins := [item for item in sweep.margins if item.collection == collection]:
-        yield _show_margins(sweep, collection, margins)
-
-
-def _show_points(sweep: Sweep, collection: str, ranked: list[Point]) -> Table:
     names, headline = shorten(sweep.keys), sweep.headline
     beside = [name for name in dict.fromkeys((*DEFAULT, *BESIDE)) if name in sweep.measures]
     timed = any(figures.latency for _, figures in ranked)
@@ -138,22 +114,6 @@ def _show_points(sweep: Sweep, collection: str, ranked: list[Point]) -> Table:
     note = FRONT.format(regards=regards) if scatters else "Nothing was timed."
     title = f"Points on {collection}, best {headline} first"
     return Table(f"points_{collection}", title, columns, ranked, note, scatters=scatters)
-
-
-def _show_margins(sweep: Sweep, collection: str, margins: list[Margin]) -> Table:
-    names = shorten(sweep.keys)
-    columns = [
-        Column("value", "Value", value=lambda item: f"{names[item.key]} {describe(item.value)}"),
-        Column("points", "Points", "count"),
-        Column("mean", f"Mean {sweep.headline}", "score"),
-        Column("best", "Best point", "score"),
-        Column("latency", "Mean p95 ms", "ms"),
-    ]
-    title = f"By value of each axis, on {collection}"
-    return Table(
-        f"margins_{collection}", title, columns, margins, MARGINS, Plot("mean", "whisker"),
-        brief=False,
-    )  # fmt: skip
 
 
 def _find_mean(measure: str, point: Point) -> Cell:

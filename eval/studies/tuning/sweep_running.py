@@ -1,6 +1,5 @@
 """Read sweep files, list their points, and run the points on shared parts."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from assay.eval.configs.engine_settings import is_usable, list_engines
 from assay.eval.configs.named_configs import find_base
 from assay.eval.running.runner import Helpers, PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
+from assay.eval.running.study_options import name_dataset
 from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.tuning.sweep import Sweep
@@ -101,7 +101,7 @@ def _list_on(
     config: Path, collection: str | None, settings: SweepSettings, overrides: Sequence[str]
 ) -> Iterator[PointTask]:
     """Yield the tasks of one config on one collection, or on the collection of the config."""
-    given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
+    given = [*overrides, *([name_dataset(collection)] if collection else [])]
     base = load_config(config, given)
     named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
     listed: list[Point] = []

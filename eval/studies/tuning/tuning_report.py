@@ -10,7 +10,6 @@ from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, TuningResult
-from assay.eval.studies.tuning.point_map import map_points
 
 METHOD = (
     "In each fold the point that is best on the other folds is scored on the queries left out: "
@@ -41,9 +40,6 @@ def report(
 ) -> Report:
     """Return the report of a tuning of `config`; `space` are lines that list the values tried."""
     best = None if tuning.best is None else tuning.points[tuning.best]
-    mapped = map_points(
-        [(item.settings, item.mean) for item in tuning.points], "map", tuning.measure
-    )
     points = Table(
         "points",
         "Points, best first",
@@ -71,7 +67,6 @@ def report(
         blocks=[
             _show_gains(tuning),
             Facts("How sure that is", [("", line) for line in explain(tuning)]),
-            *([mapped] if mapped else []),
             points,
             Facts(SPACE, [("", line) for line in space]),
             Prose("Cross-validation", METHOD),

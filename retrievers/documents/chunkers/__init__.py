@@ -4,7 +4,7 @@ from typing import Annotated
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
-from assay.retrievers.documents.chunkers.structure import StructureChunker
+from assay.retrievers.documents.chunkers.simple import StructureChunker
 from assay.retrievers.settings.parts import Part
 
 CHUNKERS = Part(
@@ -12,12 +12,12 @@ CHUNKERS = Part(
     Chunker,
     __package__,
     {
-        "structure": "structure:StructureChunker",
-        "sections": "structure:SectionChunker",
-        "fixed": "fixed:FixedChunker",
+        "structure": "simple:StructureChunker",
+        "sections": "simple:SectionChunker",
+        "fixed": "simple:FixedChunker",
         "combine_split": "combine_split:CombineSplitChunker",
-        "parent_child": "parent_child:ParentChildChunker",
-        "document": "document:DocumentChunker",
+        "parent_child": "simple:ParentChildChunker",
+        "document": "simple:DocumentChunker",
     },
 )
 AnyChunker = Annotated[Chunker, CHUNKERS]

@@ -63,14 +63,11 @@ def _is_around(item: Any) -> bool:
     """Return True for an element that is not part of the text."""
     if not item.attrs and item.name not in ("nav", "footer", *UNSEEN):
         return False
-    return (
-        _is_navigation(item)
-        or _is_unseen(item)
-        or _is_copy_button(item)
-        or ((_is_header_link(item) or _is_sign(item)) and _is_beside(item))
-        or _is_banner(item)
-        or _is_prompt(item)
-    )
+    classes = item.get_attribute_list("class", "")
+    copies = item.name == "button" and COPY_BUTTON.search(" ".join(classes))
+    links = not HEADER_LINKS.isdisjoint(classes) or _is_sign(item)
+    around = copies or _is_navigation(item) or _is_unseen(item) or (links and _is_beside(item))
+    return bool(around or _is_banner(item) or _is_prompt(item))
 
 
 def _is_navigation(item: Any) -> bool:
@@ -86,15 +83,6 @@ def _is_unseen(item: Any) -> bool:
     if always or item.has_attr("hidden"):
         return True
     return INVISIBLE.search(item.get("style", "")) is not None
-
-
-def _is_copy_button(item: Any) -> bool:
-    classes = " ".join(item.get_attribute_list("class", ""))
-    return item.name == "button" and COPY_BUTTON.search(classes) is not None
-
-
-def _is_header_link(item: Any) -> bool:
-    return not HEADER_LINKS.isdisjoint(item.get_attribute_list("class", ""))
 
 
 def _is_sign(link: Any) -> bool:

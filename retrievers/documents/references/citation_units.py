@@ -1,18 +1,20 @@
-"""The places that a mention names, and what they share with places named next to them."""
+"""The grammar that citations in texts and in queries share.
+
+That is the order of the forms, the places that a mention names, and what these share with places
+named next to them.
+"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assay.retrievers.documents.references import patterns
-from assay.retrievers.documents.structure.identifiers import (
-    DASH,
-    LABEL,
-    NAMES,
-    join_id,
-    name_division,
-)
+from assay.retrievers.documents.structure.identifiers import DASH, LABEL, join_id
 from assay.retrievers.documents.structure.numerals import count_on
 from assay.retrievers.documents.structure.paragraphs import label_styles
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,25 @@ class Unit:
     through: tuple[str, ...] = ()
 
 
-def find_division(match: re.Match[str]) -> str:
-    """Return the division that a match of patterns.NAMED is of: article for Arts. and Articles."""
-    word = match["name"].lower()
-    return name_division(word.removesuffix("s") if word.removesuffix("s") in NAMES else word)
+def find_forms(
+    readers: Mapping[re.Pattern[str], T], text: str, begin: int = 0
+) -> list[tuple[re.Match[str], T]]:
+    """Return the matches of all patterns with their readers, in order of place, then of pattern."""
+    matches = [
+        (match.start(), rank, match, read)
+        for rank, (pattern, read) in enumerate(readers.items())
+        for match in pattern.finditer(text, begin)
+    ]
+    return [(match, read) for _, _, match, read in sorted(matches, key=lambda item: item[:2])]
+
+
+def read_below(text: str, end: int) -> tuple[tuple[str, ...], int]:
+    """Return the labels that para. 1 lit. f or the like names at `end`, and their end."""
+    labels: list[str] = []
+    while below := patterns.BELOW.match(text, end):
+        labels += [below["label"].strip("()"), *list_labels(below["labels"])]
+        end = below.end()
+    return tuple(labels), end
 
 
 def divide(name: str, match: re.Match[str], start: int) -> Unit:

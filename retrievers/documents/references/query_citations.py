@@ -12,7 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.retrievers.documents.references.patterns import BELOW, PARAGRAPH, PARAGRAPHED
+from assay.retrievers.documents.references.citation_units import (
+    find_forms,
+    list_labels,
+    read_below,
+)
+from assay.retrievers.documents.references.patterns import PARAGRAPH, PARAGRAPHED
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
     DASH,
@@ -23,8 +28,8 @@ from assay.retrievers.documents.structure.identifiers import (
     SECTION_SHORTS,
     SECTION_WORDS,
     SIGNS,
+    find_division,
     join_id,
-    name_division,
     write_pattern,
 )
 from assay.retrievers.documents.structure.numerals import (
@@ -190,14 +195,10 @@ def read_mentions(query: str) -> list[Mention]:
     text = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", query)).strip()
     text = re.sub(rf"\(\s*(\w+(?:{DASH}\w+)?)\s*\)", r"(\1)", text)
     readers = {_ID: _read_id, _SIGNED: _read_signed, _NAMED: _read_named, _BARE: _read_bare}
-    matches = [
-        (match.start(), rank, match, read)
-        for rank, (pattern, read) in enumerate(readers.items())
-        for match in pattern.finditer(text)
-    ]
     mentions: list[Mention] = []
     until = 0
-    for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
+    for match, read in find_forms(readers, text):
+        start = match.start()
         if start >= until and (mention := read(match)):
             above = _ABOVE.fullmatch(text, until, start)
             listed, until = _read_list(match, mention)
@@ -214,14 +215,10 @@ def read_mentions(query: str) -> list[Mention]:
 
 def _read_paragraph(text: str, division: Mention, start: int) -> tuple[Mention, int]:
     """Return `division`, with a paragraph that `text` names at `start`, and the end of that."""
-    labels: list[str] = []
-    end = start
-    while below := BELOW.match(text, end):
-        labels += [below["label"].strip("()"), *_labels(below["labels"])]
-        end = below.end()
+    labels, end = read_below(text, start)
     if not labels:
         return division, end
-    paragraph = Mention("signed", "sec", labels[0], tuple(labels[1:]), text[start:end])
+    paragraph = Mention("signed", "sec", labels[0], labels[1:], text[start:end])
     return replace(division, paragraph=paragraph, text=division.text + text[start:end]), end
 
 
@@ -241,10 +238,10 @@ def _read_signed(match: re.Match[str]) -> Mention | None:
 def _read_named(match: re.Match[str]) -> Mention | None:
     if match["number"] != "A" and _is_open(match, "[ai]|one"):
         return None
-    name = _read_name(match["sign"])
+    name = find_division(match["sign"])
     if not name:
         return None
-    number, labels = write_digits(match["number"]), _labels(match["labels"], match["loose"])
+    number, labels = write_digits(match["number"]), _own_labels(match)
     return Mention("named", name, number, labels, match[0], plural=_is_plural(match))
 
 
@@ -255,13 +252,6 @@ def _is_open(match: re.Match[str], numbers: str) -> bool:
     """
     alike = re.fullmatch(numbers, match["number"], re.I)
     return alike is not None and not _ENDS.match(match.string, match.end())
-
-
-def _read_name(sign: str) -> str:
-    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; "" for none."""
-    word = re.sub(r"nos?\Z", "", re.split(r"[\s.]", sign.lower())[0])
-    names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
-    return next((name for name in names if name in NAMES), "")
 
 
 def _is_plural(match: re.Match[str]) -> bool:
@@ -285,7 +275,7 @@ def _read_list(match: re.Match[str], first: Mention) -> tuple[list[Mention], int
         again, reaches = following["sign"], following["reaches"]
         if not (first.plural or (again and reaches)) or (again and not _is_same(first, again)):
             break
-        labels = _labels(following["labels"])
+        labels = list_labels(following["labels"])
         text = following[0][following.start("number") - following.start() :]
         one = Mention(first.form, first.name, following["number"], labels, text, plural=bool(again))
         listed += last.reach(one) if reaches else [one]
@@ -296,13 +286,18 @@ def _read_list(match: re.Match[str], first: Mention) -> tuple[list[Mention], int
 def _is_same(first: Mention, sign: str) -> bool:
     """Return True if `sign` names the kind of the `first` of a list: Article 4 to Article 6."""
     signed = re.fullmatch(_SIGN, sign, re.I) is not None
-    return first.form == "signed" if signed else first.name == _read_name(sign)
+    return first.form == "signed" if signed else first.name == find_division(sign)
+
+
+def _own_labels(match: re.Match[str]) -> tuple[str, ...]:
+    """Return the labels of a number, with the last one of Rule 26 f."""
+    loose = match.groupdict().get("loose")
+    return (*list_labels(match["labels"]), *([loose.strip()] if loose else []))
 
 
 def _all_labels(match: re.Match[str]) -> tuple[str, ...]:
     """Return the labels of a number and of the levels named after and before it."""
-    loose = match.groupdict().get("loose")
-    labels = [*_labels(match["labels"], loose), *_level_labels(match["after"] or "")]
+    labels = [*_own_labels(match), *_level_labels(match["after"] or "")]
     for part in reversed(re.findall(_LABELLED, match["before"] or "", re.I)):
         labels += _level_labels(part)
     return tuple(labels)
@@ -311,9 +306,4 @@ def _all_labels(match: re.Match[str]) -> tuple[str, ...]:
 def _level_labels(text: str) -> list[str]:
     """Return the labels of “subsection (c), paragraph 1”."""
     parts = re.findall(_LABELLED, text, re.I)
-    return [label for part in parts for label in _labels(part) or [part.split()[-1]]]
-
-
-def _labels(text: str, loose: str | None = None) -> tuple[str, ...]:
-    found = tuple(label[1:-1] for label in re.findall(LABEL, text))
-    return (*found, loose.strip()) if loose else found
+    return [label for part in parts for label in list_labels(part) or [part.split()[-1]]]

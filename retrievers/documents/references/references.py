@@ -13,14 +13,20 @@ from assay.retrievers.documents.references import patterns
 from assay.retrievers.documents.references.citation_units import (
     Unit,
     divide,
-    find_division,
+    find_forms,
     find_shape,
     find_style,
     list_beside,
     list_labels,
     reach,
+    read_below,
 )
-from assay.retrievers.documents.structure.identifiers import COMMON, DASH, join_id
+from assay.retrievers.documents.structure.identifiers import (
+    COMMON,
+    DASH,
+    find_division,
+    join_id,
+)
 from assay.retrievers.documents.structure.numerals import count_on
 from assay.retrievers.documents.structure.paragraphs import label_styles
 from assay.retrievers.documents.structure.structure import Structure
@@ -85,11 +91,6 @@ class _Reader:
             patterns.BARE: self._read_bare,
             patterns.BY_TITLE: self._read_title,
         }
-        matches = [
-            (match.start(), number, match, read)
-            for number, (pattern, read) in enumerate(readers.items())
-            for match in pattern.finditer(self._text, self._structure.frontmatter.end)
-        ]
         silent = [
             (block.start, block.end)
             for block in self._structure.blocks
@@ -100,7 +101,8 @@ class _Reader:
             for link in patterns.LINKED.finditer(self._text)
         ]
         until = 0
-        for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
+        for match, read in find_forms(readers, self._text, self._structure.frontmatter.end):
+            start = match.start()
             i = bisect_right(silent, (start, len(self._text))) - 1
             if start < until or (i >= 0 and start < silent[i][1]):
                 continue
@@ -201,7 +203,7 @@ class _Reader:
         return self._here(match.start(), self._labels_above(match.start(), style)), end
 
     def _read_named(self, match: re.Match[str]) -> Iterator[Reference]:
-        name = find_division(match)
+        name = find_division(match["name"])
         known = join_id(name, match["number"]) in self._ids
         short = match["name"].endswith(".") and match["name"].islower()
         if (short or name in COMMON) and not known:
@@ -232,7 +234,7 @@ class _Reader:
             named = patterns.NAMED.match(self._text, of.end())
             if named is None:
                 break
-            within.append(join_id(find_division(named), named["number"]))
+            within.append(join_id(find_division(named["name"]), named["number"]))
             end = named.end()
         if this := patterns.THIS.match(self._text, end):
             end = this.end()
@@ -273,10 +275,8 @@ class _Reader:
 
     def _go_below(self, unit: Unit) -> Unit:
         """Return the place below `unit` that para. 1 lit. f or the like names after it."""
-        while below := patterns.BELOW.match(self._text, unit.end):
-            labels = (below["label"].strip("()"), *list_labels(below["labels"]))
-            unit = replace(unit, end=below.end(), labels=(*unit.labels, *labels))
-        return unit
+        labels, end = read_below(self._text, unit.end)
+        return replace(unit, end=end, labels=(*unit.labels, *labels))
 
     def _here(self, offset: int, labels: tuple[str, ...]) -> Reference:
         return Reference(offset, offset, self._structure.section_at(offset).id, labels)

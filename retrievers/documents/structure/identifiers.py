@@ -91,6 +91,13 @@ def name_division(word: str) -> str:
     return ABBREVIATED.get(word, word)
 
 
+def find_division(words: str) -> str:
+    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; "" for none."""
+    word = re.sub(r"nos?\Z", "", re.split(r"[\s.]", words.lower())[0])
+    names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
+    return next((name for name in names if name in NAMES), "")
+
+
 def join_id(*parts: str) -> str:
     """Return the words and numbers of `parts`, in lower case, with an underscore between two."""
     text = unicodedata.normalize("NFKC", " ".join(parts))

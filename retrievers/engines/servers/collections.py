@@ -296,11 +296,6 @@ def name_index(key: str) -> str:
     return f"{PREFIX}{key[:16]}"
 
 
-def is_index_name(name: str) -> bool:
-    """Return True if `name` is one that `name_index` gives."""
-    return _INDEX.fullmatch(name) is not None
-
-
 def name_of_index(collection: str) -> str:
     """Return the name of the index that a collection is."""
     return _respell(collection).rpartition("_")[0]

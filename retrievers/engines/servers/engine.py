@@ -14,7 +14,7 @@ from assay.retrievers.engines.servers.collections import (
     StoreServer,
     name_index,
 )
-from assay.retrievers.engines.servers.store import Store
+from assay.retrievers.engines.servers.store import Store, Target
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings
@@ -82,8 +82,8 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         """Return the two lists as the store gives and fuses them."""
         if self._opened:
             self._check("dense", vector)
-            store, name = self._opened
-            if found := store.ask(lambda: store.lists(name, text, vector)):
+            store, target = self._opened.store, self._target(self._opened)
+            if found := store.ask(lambda: store.lists(target, text, vector)):
                 return found
         return super().lists(text, vector)
 
@@ -133,22 +133,25 @@ class StoreEngine(Adapter[ServerSettings, OpenCollection]):
         return OpenCollection(store, found.name), stored
 
     def _search_dense(self, opened: OpenCollection, vector: Vectors, limit: int) -> list[Scored]:
-        store, name = opened
+        store, target = opened.store, self._target(opened)
         most = min(limit, self._texts, store.deepest)
-        return store.ask(lambda: store.dense(name, vector, most, self._allowed))
+        return store.ask(lambda: store.dense(target, vector, most))
 
     def _search_keyword(self, opened: OpenCollection, text: str, limit: int) -> list[Scored]:
         if "keyword" not in self.searches:
             raise self._lack("keyword")
-        store, name = opened
+        store, target = opened.store, self._target(opened)
         most = min(limit, self._texts, store.deepest)
-        return store.ask(lambda: store.keyword(name, text, most, self._allowed))
+        return store.ask(lambda: store.keyword(target, text, most))
 
     def _search_hybrid(
         self, opened: OpenCollection, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
-        store, name = opened
-        return store.ask(lambda: store.hybrid(name, text, vector, self._allowed))
+        store, target = opened.store, self._target(opened)
+        return store.ask(lambda: store.hybrid(target, text, vector))
+
+    def _target(self, opened: OpenCollection) -> Target:
+        return Target(opened.name, self._allowed)
 
     def _release(self, opened: OpenCollection) -> None:
         opened.store.close()

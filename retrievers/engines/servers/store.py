@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from assay.retrievers.base import AssayError
@@ -78,6 +78,13 @@ class Row:
     vector: list[float]
     document: str
     before: str | None
+
+
+class Target(NamedTuple):
+    """What is searched: a collection, and the positions that may be found, None for all."""
+
+    name: str
+    allowed: Allowed | None
 
 
 class Store(ABC):
@@ -226,23 +233,19 @@ class Store(ABC):
     def remove(self, name: str) -> None:
         """Remove a collection; it may be gone."""
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
-        """Return the `limit` positions of greatest cosine, of those `allowed`."""
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the `limit` positions of greatest cosine."""
         raise NotImplementedError
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
-        """Return the `limit` positions of greatest keyword score, of those `allowed`."""
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
+        """Return the `limit` positions of greatest keyword score."""
         raise NotImplementedError
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return the store's fusion of both lists, each cut at its depth, in any order."""
         raise NotImplementedError
 
-    def lists(self, name: str, text: str, vector: Vectors) -> EngineLists | None:
+    def lists(self, target: Target, text: str, vector: Vectors) -> EngineLists | None:
         """Return the two fused lists if the store decides their depth; else None."""
         return None
 

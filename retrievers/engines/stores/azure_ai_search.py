@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import LegDepths
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import Fault, Row, Store
+from assay.retrievers.engines.servers.store import Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import PASSING
@@ -161,28 +160,26 @@ class AzureSearchStore(Store):
         """Remove the index."""
         self._indexes.delete_index(name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine; Azure's score is 1 / (2 - cosine)."""
-        found = self._search(name, limit, vector_queries=[self._near(vector, limit)])
+        found = self._search(target.name, limit, vector_queries=[self._near(vector, limit)])
         return [(position, 2.0 - 1.0 / score) for position, score in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
         words = _find_words(text)
-        return self._search(name, limit, **words) if words else []
+        return self._search(target.name, limit, **words) if words else []
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts; a query without words is searched by vector only, unfused."""
         depth, words = self.settings.depth, _find_words(text)
         if not words:
-            found = self.dense(name, vector, depth.dense, allowed)
+            found = self.dense(target, vector, depth.dense)
             return self.settings.make_formula().fuse(found, [])
         near = self._near(vector, depth.dense)
-        return self._search(name, depth.dense + depth.keyword, vector_queries=[near], **words)
+        return self._search(
+            target.name, depth.dense + depth.keyword, vector_queries=[near], **words
+        )
 
     def close(self) -> None:
         """Close the connections; may be called twice."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import EngineLists, LegWeights
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, state_weights
@@ -23,6 +22,7 @@ from assay.retrievers.engines.servers.store import (
     IncompleteError,
     Row,
     Store,
+    Target,
     find_words,
 )
 from assay.retrievers.fusion.ranking import Scored, ordered
@@ -179,16 +179,14 @@ class CosmosStore(Store):
         with self.suppress_gone():
             self.open_container(NOTES).delete_item(name, name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine, called VectorDistance here."""
         near = self._near(vector)
         statement = f"SELECT TOP {limit} c.id, {near} AS score FROM c ORDER BY {near}"
-        found = self.open_container(name).query_items(statement, partition_key=PARTITION)
+        found = self.open_container(target.name).query_items(statement, partition_key=PARTITION)
         return [(int(each["id"]), float(each["score"])) for each in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a word, as many as the client ranks at most.
 
         Their scores come with the pages, for no query can select them.
@@ -197,28 +195,26 @@ class CosmosStore(Store):
             return []
         limit = min(limit, DEEPEST)
         scores, _ = self._rank(
-            name,
+            target.name,
             f"SELECT TOP {limit} c.id FROM c WHERE FullTextContainsAny(c.text, {_quote(words)}) "
             f"ORDER BY RANK {_match(words)}",
         )
         return scores.list_by(0)[:limit]
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts; a query without words is searched by vector only."""
         if not (words := find_words(text)):
-            found = self.dense(name, vector, self.settings.depth.dense, allowed)
+            found = self.dense(target, vector, self.settings.depth.dense)
             return self.settings.make_formula().fuse(found, [])
-        scores, positions = self._fuse(name, words, vector)
+        scores, positions = self._fuse(target.name, words, vector)
         return scores.fused(positions)
 
-    def lists(self, name: str, text: str, vector: Vectors) -> EngineLists:
+    def lists(self, target: Target, text: str, vector: Vectors) -> EngineLists:
         """Return the two lists that were fused: how deep they are the service decides."""
         if not (words := find_words(text)):
-            found = self.dense(name, vector, self.settings.depth.dense, None)
+            found = self.dense(target, vector, self.settings.depth.dense)
             return EngineLists(found, [])
-        return self._fuse(name, words, vector)[0].lists()
+        return self._fuse(target.name, words, vector)[0].lists()
 
     def close(self) -> None:
         """Close the connections; may be called twice."""

@@ -1,9 +1,7 @@
 """Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +11,7 @@ from pydantic import Field, model_validator
 from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, state_weights
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, SummedScores
 from assay.retrievers.engines.servers.collections import PREFIX
 from assay.retrievers.engines.servers.lucene import (
     NOTE,
@@ -24,8 +22,8 @@ from assay.retrievers.engines.servers.lucene import (
     list_ids,
     silence,
 )
-from assay.retrievers.engines.servers.store import TAKEN, Fault
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.engines.servers.store import TAKEN, Fault, Target
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
 # The most num_candidates, and so the most neighbours.
@@ -106,26 +104,24 @@ class ElasticsearchStore(LuceneStore):
             for name, told in found.items()
         }
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts."""
         limit = min(limit, DEEPEST)
-        found = self.search(name, limit, retriever={"knn": self._near(vector, limit, allowed)})
+        found = self.search(
+            target.name, limit, retriever={"knn": self._near(vector, limit, target.allowed)}
+        )
         return [(position, 2 * score - 1) for position, score in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
-        return self.search(name, limit, query=self.match(text, allowed))
+        return self.search(target.name, limit, query=self.match(text, target.allowed))
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts, at most as many as a list is deep."""
         settings, depth = self.settings, self.settings.depth.dense
         retrievers: list[dict[str, Any]] = [
-            {"knn": self._near(vector, depth, allowed)},
-            {"standard": {"query": self.match(text, allowed)}},
+            {"knn": self._near(vector, depth, target.allowed)},
+            {"standard": {"query": self.match(text, target.allowed)}},
         ]
         fusion: dict[str, Any] = {"rank_window_size": depth, "retrievers": retrievers}
         if settings.fusion == "rrf":
@@ -136,7 +132,7 @@ class ElasticsearchStore(LuceneStore):
                 {"retriever": retriever, "weight": weight, "normalizer": "minmax"}
                 for retriever, weight in zip(retrievers, weights, strict=True)
             ]
-        return self.search(name, depth, retriever={settings.fusion: fusion})
+        return self.search(target.name, depth, retriever={settings.fusion: fusion})
 
     def close(self) -> None:
         """Close the connections; may be called twice."""
@@ -245,7 +241,7 @@ class ElasticsearchSettings(LuceneSettings):
         """Return the fusion; no more than a list is deep are returned of it."""
         whole: Formula = ReciprocalRanks(k=self.k, single=True)
         if self.fusion == "linear":
-            whole = LinearScores((self.weights.dense, self.weights.keyword))
+            whole = sum_linear((self.weights.dense, self.weights.keyword))
         return Head(whole, self.depth.dense)
 
     def list_shape(self) -> list[Any]:
@@ -253,39 +249,19 @@ class ElasticsearchSettings(LuceneSettings):
         return [self.bm25, *([] if self.exact else [self.m, self.ef_construction])]
 
 
-@dataclass(frozen=True, slots=True)
-class LinearScores(Formula):
-    """Weighted sum of scores, each list scaled so that its worst is 0 and its best is 1.
-
-    A dense score is (1 + cosine) / 2. The scores of a list that are all equal stay as they are. A
-    text that a list lacks adds nothing there. All in 32 bits.
-    """
-
-    weights: tuple[float, float]
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        return (
-            "sum over both lists of weight × (score - lowest) / (highest - lowest), "
-            f"{state_weights(self.weights)}; scores that are all equal stay as they are, dense "
-            "ones are (1 + cosine) / 2"
-        )
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        scores: dict[int, np.float32] = defaultdict(np.float32)
-        near = [(position, (1 + cosine) / 2) for position, cosine in dense]
-        for listed, weight in zip((near, keyword), self.weights, strict=True):
-            scaled = _scale(np.array([score for _, score in listed], np.float32))
-            for (position, _), score in zip(listed, scaled, strict=True):
-                scores[position] += np.float32(weight) * score
-        return ordered((position, float(score)) for position, score in scores.items())
+def sum_linear(weights: tuple[float, float]) -> SummedScores:
+    """Return the sum with each list's worst as 0 and best as 1; equal scores stay as they are."""
+    says = (
+        "sum over both lists of weight × (score - lowest) / (highest - lowest), {weights}; scores "
+        "that are all equal stay as they are, dense ones are (1 + cosine) / 2"
+    )
+    return SummedScores(says, weights, _scale, halved=True, rounded=True)
 
 
-def _scale(scores: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Sequence[np.float32]:
-    if not len(scores):
-        return []
-    lowest, highest = scores.min(), scores.max()
-    if highest - lowest < EPSILON:
-        return [lowest] * len(scores)
-    return list((scores - lowest) / (highest - lowest))
+def _scale(scores: Sequence[float]) -> Sequence[float]:
+    """Scale as the server does, in 32 bits."""
+    numbers = np.array(scores, np.float32)
+    if not scores or numbers.max() - numbers.min() < EPSILON:
+        return scores
+    scaled: list[float] = ((numbers - numbers.min()) / (numbers.max() - numbers.min())).tolist()
+    return scaled

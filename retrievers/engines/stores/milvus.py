@@ -3,6 +3,7 @@
 import logging
 import socket
 from collections.abc import Mapping, Sequence
+from math import atan, pi
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -12,10 +13,10 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, SummedScores
 from assay.retrievers.engines.servers.collections import INDEXING_SECONDS, PREFIX
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import GONE, Fault, Row, Store
+from assay.retrievers.engines.servers.store import GONE, Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Settings
@@ -183,24 +184,20 @@ class MilvusStore(Store):
         if self._call("has_collection", name):
             self._call("drop_collection", name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine."""
-        return self._search(name, DENSE, vector.tolist(), limit, allowed, self._candidates(limit))
+        return self._search(target, DENSE, vector.tolist(), limit, self._candidates(limit))
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share terms; Milvus Lite gives their scores below 0."""
-        found = self._search(name, KEYWORD, text, limit, allowed, {})
+        found = self._search(target, KEYWORD, text, limit, {})
         return [(position, abs(score)) for position, score in found]
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts: how ties are broken is not documented."""
         from pymilvus import AnnSearchRequest, RRFRanker, WeightedRanker
 
-        settings, depth, among = self.settings, self.settings.depth, _express(allowed)
+        settings, depth, among = self.settings, self.settings.depth, _express(target.allowed)
         weights, candidates = settings.weights, self._candidates(depth.dense)
         requests = [
             AnnSearchRequest([vector.tolist()], DENSE, candidates, depth.dense, among),
@@ -212,7 +209,9 @@ class MilvusStore(Store):
             else WeightedRanker(weights.dense, weights.keyword, norm_score=True)
         )
         most = depth.dense + depth.keyword
-        found = self._call("hybrid_search", name, requests, ranker, limit=most, output_fields=[])
+        found = self._call(
+            "hybrid_search", target.name, requests, ranker, limit=most, output_fields=[]
+        )
         return _read(found)
 
     def close(self) -> None:
@@ -250,17 +249,17 @@ class MilvusStore(Store):
         return action(*given, timeout=limit, retry_on_rate_limit=False, **named)
 
     def _search(
-        self, name: str, field: str, asked: Any, limit: int, allowed: Allowed | None, params: Any
+        self, target: Target, field: str, asked: Any, limit: int, params: Any
     ) -> list[Scored]:
         return _read(
             self._call(
                 "search",
-                name,
+                target.name,
                 data=[asked],
                 anns_field=field,
                 limit=limit,
                 search_params=params,
-                filter=_express(allowed),
+                filter=_express(target.allowed),
                 output_fields=[],
             )
         )
@@ -349,11 +348,23 @@ class MilvusSettings(ServerSettings):
         """Return the fusion as Milvus' documents of its rerankers state it, in 32 bits."""
         if self.fusion == "rrf":
             return ReciprocalRanks(k=self.k, rounded=True)
-        return ArctangentScores((self.weights.dense, self.weights.keyword))
+        return sum_arctangents((self.weights.dense, self.weights.keyword))
 
     def list_shape(self) -> list[Any]:
         """Return the settings on which an index depends."""
         return [self.bm25, *([] if self.exact else [self.m, self.ef_construction])]
+
+
+def sum_arctangents(weights: tuple[float, float]) -> SummedScores:
+    """Return the sum of scores that are brought to between 0 and 1, whatever else was found."""
+    says = "{dense} × (1 + cosine) / 2 + {keyword} × 2 arctan(keyword score) / pi"
+    return SummedScores(
+        says,
+        weights,
+        halved=True,
+        scale_keyword=lambda scores: [2 * atan(score) / pi for score in scores],
+        rounded=True,
+    )
 
 
 def _express(allowed: Allowed | None) -> str:

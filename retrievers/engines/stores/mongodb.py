@@ -1,22 +1,19 @@
 """MongoDB Atlas, a service: vector and text search fused by $rankFusion or $scoreFusion."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.formulas import Formula, state_weights
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, Scale, SummedScores
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import TAKEN, Fault, Row, Store
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.engines.servers.store import TAKEN, Fault, Row, Store, Target
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
 DATABASE, NOTES = "assay", "notes"
@@ -173,21 +170,17 @@ class MongoStore(Store):
         self.database.drop_collection(name)
         self.database[NOTES].delete_one({"_id": name})
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine; MongoDB's score is (1 + cosine) / 2."""
-        found = self._search(name, [self._near(vector, limit)], "vectorSearchScore")
+        found = self._search(target.name, [self._near(vector, limit)], "vectorSearchScore")
         return [(position, 2 * score - 1) for position, score in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
         stages = _match(text, limit)
-        return self._search(name, stages, "searchScore") if stages else []
+        return self._search(target.name, stages, "searchScore") if stages else []
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts."""
         settings, depth = self.settings, self.settings.depth
         lists = {
@@ -195,20 +188,20 @@ class MongoStore(Store):
             "keyword": _match(text, depth.keyword),
         }
         weights = {
-            name: weight for name, weight in settings.weights.model_dump().items() if lists[name]
+            side: weight for side, weight in settings.weights.model_dump().items() if lists[side]
         }
-        pipelines = {name: lists[name] for name in weights}
+        pipelines = {side: lists[side] for side in weights}
         if settings.fusion == "rank":
             given: dict[str, Any] = {"pipelines": pipelines}
             stage: Any = {"$rankFusion": {"input": given, "combination": {"weights": weights}}}
         else:
             # Weights of its own the stage applies before minMaxScaler, which undoes them.
-            shares = [{"$multiply": [f"$${name}", weight]} for name, weight in weights.items()]
+            shares = [{"$multiply": [f"$${side}", weight]} for side, weight in weights.items()]
             mean = {"$divide": [{"$add": shares}, 2]}
             given = {"pipelines": pipelines, "normalization": settings.normalisation}
             combination = {"method": "expression", "expression": mean}
             stage = {"$scoreFusion": {"input": given, "combination": combination}}
-        return self._search(name, [stage], "score")
+        return self._search(target.name, [stage], "score")
 
     def close(self) -> None:
         """Close the connections; may be called twice."""
@@ -304,69 +297,22 @@ class MongoSettings(ServerSettings):
         """Return the fusion of the query's stage."""
         weights = (self.weights.dense, self.weights.keyword)
         if self.fusion == "rank":
-            return SharedRanks(RANK_CONSTANT, weights)
-        return AveragedScores(self.normalisation, weights)
+            return ReciprocalRanks(k=RANK_CONSTANT, weights=weights, shared=True)
+        return average_scores(self.normalisation, weights)
 
     def list_shape(self) -> list[Any]:
         """Return the settings on which an index depends."""
         return [self.analyzer]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedRanks(Formula):
-    """Reciprocal rank fusion of $rankFusion: texts of equal score share the rank of the first.
-
-    Source: document_source_rank_fusion.cpp, which ranks by the window operator $rank.
-    """
-
-    k: int
-    weights: tuple[float, float]
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        return (
-            f"sum over both lists of weight / ({self.k} + rank), ranks from 1, equal scores share "
-            f"the first's, {state_weights(self.weights)}"
-        )
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        scores: dict[int, float] = defaultdict(float)
-        for found, weight in zip((dense, keyword), self.weights, strict=True):
-            rank, before = 0, None
-            for i, (position, score) in enumerate(found, start=1):
-                rank = rank if score == before else i
-                before = score
-                scores[position] += weight / (self.k + rank)
-        return ordered(scores.items())
-
-
-@dataclass(frozen=True, slots=True)
-class AveragedScores(Formula):
-    """Mean of both weighted scores, 0 if a list lacks a text; a cosine counts as
-    (1 + cosine) / 2.
+def average_scores(normalisation: Normalisation, weights: tuple[float, float]) -> SummedScores:
+    """Return the mean of both weighted scores, 0 if a list lacks a text.
 
     Source: document_source_score_fusion.cpp; minMaxScaler brings equal scores to 0.
     """
-
-    normalisation: Normalisation
-    weights: tuple[float, float]
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        scaled = _STATED[self.normalisation]
-        weights = state_weights(self.weights)
-        return f"mean of both lists' scores, {scaled}, a cosine as (1 + cosine) / 2, {weights}"
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        scores: dict[int, float] = defaultdict(float)
-        near = [(position, (1 + score) / 2) for position, score in dense]
-        for found, weight in zip((near, keyword), self.weights, strict=True):
-            scaled = _SCALES[self.normalisation]([score for _, score in found])
-            for (position, _), score in zip(found, scaled, strict=True):
-                scores[position] += weight * score / 2
-        return ordered(scores.items())
+    told, scale = _SCALES[normalisation]
+    says = f"mean of both lists' scores, {told}, a cosine as (1 + cosine) / 2, {{weights}}"
+    return SummedScores(says, weights, scale, halved=True, of=2)
 
 
 def _match(text: str, limit: int) -> list[dict[str, Any]]:
@@ -382,13 +328,11 @@ def _scale(scores: Sequence[float]) -> Sequence[float]:
     return [(score - lowest) / (highest - lowest or 1.0) for score in scores]
 
 
-_SCALES: dict[Normalisation, Callable[[Sequence[float]], Sequence[float]]] = {
-    "none": lambda scores: scores,
-    "sigmoid": lambda scores: [1 / (1 + exp(-score)) for score in scores],
-    "minMaxScaler": _scale,
-}
-_STATED: dict[Normalisation, str] = {
-    "none": "as they are",
-    "sigmoid": "each as 1 / (1 + e^-score)",
-    "minMaxScaler": "each as (score - lowest) / (highest - lowest)",
+_SCALES: dict[Normalisation, tuple[str, Scale]] = {
+    "none": ("as they are", list),
+    "sigmoid": (
+        "each as 1 / (1 + e^-score)",
+        lambda scores: [1 / (1 + exp(-score)) for score in scores],
+    ),
+    "minMaxScaler": ("each as (score - lowest) / (highest - lowest)", _scale),
 }

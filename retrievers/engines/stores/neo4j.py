@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.formulas import Formula, OneList
 from assay.retrievers.engines.servers.collections import INDEXING_SECONDS, batch
 from assay.retrievers.engines.servers.engine import ServerSettings
 from assay.retrievers.engines.servers.lucene import Analyzer
-from assay.retrievers.engines.servers.store import DENIED, Fault, Row, Store
+from assay.retrievers.engines.servers.store import DENIED, Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
@@ -182,31 +181,31 @@ class Neo4jStore(Store):
             self._read(f"DROP {kind} {name}_{part} IF EXISTS", access="WRITE")
         self._read("MATCH (n:AssayCollection {name: $name}) DELETE n", access="WRITE", name=name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest chunks, each compared, or those that the vector index finds."""
         settings = self.settings
         statement = NEAREST if settings.exact else ALONG_GRAPH
         found = self._read(
-            statement.format(name=name),
+            statement.format(name=target.name),
             vector=vector.tolist(),
             limit=limit,
             candidates=max(limit, settings.candidates),
-            allowed=None if allowed is None else allowed.tolist(),
+            allowed=None if target.allowed is None else target.allowed.tolist(),
         )
         return [(int(position), 2 * float(score) - 1) for position, score in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the chunks that share a term with the text."""
         query = quote(text)
         if not query:
             return []
         found = self._read(
-            MATCHES.format(name=name, most=", {limit: $limit}" if allowed is None else ""),
+            MATCHES.format(
+                name=target.name, most=", {limit: $limit}" if target.allowed is None else ""
+            ),
             query=query,
             limit=limit,
-            allowed=None if allowed is None else allowed.tolist(),
+            allowed=None if target.allowed is None else target.allowed.tolist(),
         )
         return [(int(position), float(score)) for position, score in found]
 

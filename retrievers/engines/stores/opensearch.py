@@ -24,7 +24,7 @@ from assay.retrievers.engines.servers.lucene import (
     list_ids,
     silence,
 )
-from assay.retrievers.engines.servers.store import Fault
+from assay.retrievers.engines.servers.store import Fault, Target
 from assay.retrievers.engines.stores.opensearch_fusion import FEATURES as FUSIONS
 from assay.retrievers.engines.stores.opensearch_fusion import FusionSettings, RankFusion
 from assay.retrievers.fusion.ranking import Scored
@@ -177,29 +177,28 @@ class OpenSearchStore(LuceneStore):
             for name, each in told.get("indices", {}).items()
         }
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts; a graph finds more of them the more are requested."""
         reach = min(max(limit, self.settings.depth.dense), DEEPEST)
-        query = self._nearest(vector, reach, allowed)
-        found = self.search(name, limit, track_total_hits=False, query=query)
+        query = self._nearest(vector, reach, target.allowed)
+        found = self.search(target.name, limit, track_total_hits=False, query=query)
         return [(position, 2 * score - 1) for position, score in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
-        query = self.match(text, allowed)
-        return self.search(name, limit, track_total_hits=False, query=query)
+        query = self.match(text, target.allowed)
+        return self.search(target.name, limit, track_total_hits=False, query=query)
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts: how the server breaks ties is not documented."""
         depth = self.settings.depth
-        queries = [self._nearest(vector, depth.dense, allowed), self.match(text, allowed)]
+        queries = [
+            self._nearest(vector, depth.dense, target.allowed),
+            self.match(text, target.allowed),
+        ]
         processor = self.settings.fusion.make_processor()
         fused = self.search(
-            name,
+            target.name,
             depth.dense + depth.keyword,
             query={"hybrid": {"queries": queries, "pagination_depth": depth.keyword}},
             search_pipeline={"phase_results_processors": [processor]},

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import COSINE, Formula
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import Fault, Row, Store
+from assay.retrievers.engines.servers.store import Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
@@ -126,12 +125,10 @@ class PineconeStore(Store):
         """Remove the index."""
         self.client.indexes.delete(name, timeout=-1)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return texts of great cosine."""
         clause = {"type": "dense_vector", "field": VECTOR, "values": vector.tolist()}
-        documents = self.open_index(name).documents
+        documents = self.open_index(target.name).documents
         found = documents.search(namespace=NAMESPACE, score_by=[clause], top_k=limit)
         return [(int(match.id), float(match.score)) for match in found.matches]
 

@@ -13,12 +13,11 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.servers.embedded_postgres import CAPABILITIES, EmbeddedServer
 from assay.retrievers.engines.servers.engine import ServerSettings
 from assay.retrievers.engines.servers.pool import Pool
-from assay.retrievers.engines.servers.store import LATER, TAKEN, Fault, Row, Store
+from assay.retrievers.engines.servers.store import LATER, TAKEN, Fault, Row, Store, Target
 from assay.retrievers.engines.statements import Select, StatementSettings
 from assay.retrievers.engines.stores.postgres_indexes import (
     DenseIndex,
@@ -211,23 +210,19 @@ class PostgresStore(Store):
         """Drop the table."""
         self._run(f"DROP TABLE IF EXISTS {name}")
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts."""
-        return self._ask(self._select_dense(name, vector, limit, allowed).listed)
+        return self._ask(self._select_dense(target, vector, limit).listed)
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a lexeme."""
-        return self._ask(self._select_keyword(name, text, limit, allowed).listed)
+        return self._ask(self._select_keyword(target, text, limit).listed)
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts, from one statement."""
         depth = self.settings.depth
-        dense = self._select_dense(name, vector, depth.dense, allowed)
-        keyword = self._select_keyword(name, text, depth.keyword, allowed)
+        dense = self._select_dense(target, vector, depth.dense)
+        keyword = self._select_keyword(target, text, depth.keyword)
         return self._ask(self.settings.fuse(dense, keyword, depth.dense + depth.keyword))
 
     def close(self) -> None:
@@ -255,26 +250,24 @@ class PostgresStore(Store):
         """Return the message of the server or its client."""
         return error.diag.message_primary or error
 
-    def _select_dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> Select:
+    def _select_dense(self, target: Target, vector: Vectors, limit: int) -> Select:
         ties = ", position" if self.settings.is_exact(0) else ""
         statement = NEIGHBOURS.replace("{ties}", ties)
         given = {"vector": _write_vector(vector), "dense_depth": limit}
-        return self._select(statement, name, allowed, given)
+        return self._select(statement, target, given)
 
-    def _select_keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> Select:
+    def _select_keyword(self, target: Target, text: str, limit: int) -> Select:
         given = {"text": _clean(text), "keyword_depth": limit}
-        return self._select(MATCHES, name, allowed, given)
+        return self._select(MATCHES, target, given)
 
-    def _select(
-        self, statement: str, name: str, allowed: Allowed | None, given: Mapping[str, Any]
-    ) -> Select:
+    def _select(self, statement: str, target: Target, given: Mapping[str, Any]) -> Select:
         """Return a statement for the texts that may be found."""
-        listed = {} if allowed is None else {"allowed": allowed.tolist()}
+        listed = {} if target.allowed is None else {"allowed": target.allowed.tolist()}
         among = LISTED if listed else "true"
         words = self.settings.text.model_dump()
-        return Select(statement.format(table=name, allowed=among, **words), {**given, **listed})
+        return Select(
+            statement.format(table=target.name, allowed=among, **words), {**given, **listed}
+        )
 
     def _ask(self, select: Select) -> list[Scored]:
         translated = _translate(select.statement)

@@ -11,7 +11,7 @@ from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.servers.collections import PREFIX
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import GONE, Fault, Row, Store
+from assay.retrievers.engines.servers.store import GONE, Fault, Row, Store, Target
 from assay.retrievers.engines.stores.qdrant_edge import (
     QdrantStoreSettings,
     make_embedder,
@@ -152,33 +152,33 @@ class QdrantStore(Store):
         """Remove the collection."""
         self._client.delete_collection(name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts."""
         return self._search(
-            name,
+            target.name,
             limit,
             query=vector.tolist(),
             using="dense",
             search_params=self._params(),
-            query_filter=self._filter(allowed),
+            query_filter=self._filter(target.allowed),
         )
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
         if not (terms := self._find_terms(text)):
             return []
-        among = self._filter(allowed)
-        return self._search(name, limit, query=terms, using="keyword", query_filter=among)
+        among = self._filter(target.allowed)
+        return self._search(target.name, limit, query=terms, using="keyword", query_filter=among)
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts: the server does not break ties."""
         from qdrant_client import models
 
-        depth, weights, among = self.settings.depth, self.settings.weights, self._filter(allowed)
+        depth, weights, among = (
+            self.settings.depth,
+            self.settings.weights,
+            self._filter(target.allowed),
+        )
         dense = models.Prefetch(
             query=models.NearestQuery(nearest=vector.tolist()),
             using="dense",
@@ -198,7 +198,7 @@ class QdrantStore(Store):
             listed = [weight for _, weight in lists]
             fusion = models.RrfQuery(rrf=models.Rrf(k=self.settings.k, weights=listed))
         most = depth.dense + depth.keyword
-        return self._search(name, most, prefetch=[one for one, _ in lists], query=fusion)
+        return self._search(target.name, most, prefetch=[one for one, _ in lists], query=fusion)
 
     def close(self) -> None:
         """Close the connections; may be called twice."""

@@ -13,7 +13,7 @@ from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, sum_deviations
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, Settings
@@ -91,7 +91,7 @@ class QdrantStoreSettings(AdapterSettings):
     def make_formula(self) -> Formula:
         """Return the engine's fusion; its own precision is 32 bits."""
         if self.fusion == "dbsf":
-            return DeviationScores()
+            return sum_deviations()
         return ReciprocalRanks(
             k=self.k,
             first=0,

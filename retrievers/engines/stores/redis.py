@@ -2,21 +2,26 @@
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, SummedScores
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import GONE, TAKEN, Fault, Row, Store, find_words
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.engines.servers.store import (
+    GONE,
+    TAKEN,
+    Fault,
+    Row,
+    Store,
+    Target,
+    find_words,
+)
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Settings
 
@@ -135,34 +140,30 @@ class RedisStore(Store):
             self._call("FT.DROPINDEX", name, "DD")
         self._client.hdel(NOTES, name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of least distance, which is 1 - cosine."""
         settings = self.settings
         effort = "" if settings.exact else f" EF_RUNTIME {max(limit, settings.ef)}"
         answer = self._call(
-            "FT.SEARCH", name, f"*=>[KNN {limit} @vector $vector{effort} AS far]",
+            "FT.SEARCH", target.name, f"*=>[KNN {limit} @vector $vector{effort} AS far]",
             "RETURN", 1, "far", "SORTBY", "far", "ASC",
             "LIMIT", 0, limit, *UNLIMITED, "PARAMS", 2, "vector", _pack(vector), "DIALECT", 2,
         )  # fmt: skip
         found = zip(answer[1::2], answer[2::2], strict=True)
         return [(_position(key), 1 - float(_pair(fields)["far"])) for key, fields in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a word."""
         if not (words := find_words(text)):
             return []
         answer = self._call(
-            "FT.SEARCH", name, _match(words), *SCORER, "WITHSCORES", "NOCONTENT",
+            "FT.SEARCH", target.name, _match(words), *SCORER, "WITHSCORES", "NOCONTENT",
             "LIMIT", 0, limit, *UNLIMITED, "DIALECT", 2,
         )  # fmt: skip
         found = zip(answer[1::2], answer[2::2], strict=True)
         return [(_position(key), float(score)) for key, score in found]
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts; a query without words is searched by vector only, unfused.
 
         Raises AssayError if the server has no FT.HYBRID.
@@ -172,7 +173,7 @@ class RedisStore(Store):
             way_out = f"`assay run hybrid --engine {self.engine}` fuses its dense list here"
             raise self.refuse(f"{lack}; {way_out}")
         if not (words := find_words(text)):
-            found = self.dense(name, vector, depth, allowed)
+            found = self.dense(target, vector, depth)
             return settings.make_formula().fuse(found, [])
         effort = [] if settings.exact else ["EF_RUNTIME", max(depth, settings.ef)]
         near = ["K", depth, *effort]
@@ -182,7 +183,7 @@ class RedisStore(Store):
         how += ["WINDOW", depth]
         told = _pair(
             self._call(
-                "FT.HYBRID", name, "SEARCH", _match(words), *SCORER,
+                "FT.HYBRID", target.name, "SEARCH", _match(words), *SCORER,
                 "VSIM", "@vector", "$vector", "KNN", len(near), *near,
                 "COMBINE", settings.fusion.upper(), len(how), *how,
                 "LIMIT", 0, 2 * depth, "PARAMS", 2, "vector", _pack(vector), *UNLIMITED,
@@ -281,35 +282,17 @@ class RedisSettings(ServerSettings):
         """Return the fusion."""
         if self.fusion == "rrf":
             return ReciprocalRanks(k=self.k)
-        return WeightedScores((self.weights.dense, self.weights.keyword))
+        return sum_weighted((self.weights.dense, self.weights.keyword))
 
     def list_shape(self) -> list[Any]:
         """Return the settings on which an index depends."""
         return [self.text, *([] if self.exact else [self.m, self.ef_construction])]
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedScores(Formula):
-    """Weighted sum of (1 + cosine) / 2 and the keyword score as it is.
-
-    A text that a list lacks adds nothing there.
-    """
-
-    weights: tuple[float, float]
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        dense, keyword = self.weights
-        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × keyword score"
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        scores: dict[int, float] = defaultdict(float)
-        for position, score in dense:
-            scores[position] += self.weights[0] * (1 + score) / 2
-        for position, score in keyword:
-            scores[position] += self.weights[1] * score
-        return ordered(scores.items())
+def sum_weighted(weights: tuple[float, float]) -> SummedScores:
+    """Return the sum of (1 + cosine) / 2 and the keyword score as it is."""
+    says = "{dense} × (1 + cosine) / 2 + {keyword} × keyword score"
+    return SummedScores(says, weights, halved=True)
 
 
 def _pack(vector: Vectors) -> bytes:

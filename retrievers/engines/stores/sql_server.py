@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.formulas import COSINE, Formula
 from assay.retrievers.engines.servers.engine import ServerSettings
 from assay.retrievers.engines.servers.pool import Pool
-from assay.retrievers.engines.servers.store import GONE, TAKEN, Fault, Row, Store
+from assay.retrievers.engines.servers.store import GONE, TAKEN, Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings.trust import SAFEGUARD
@@ -141,16 +140,14 @@ class SqlServerStore(Store):
         """Remove the table, and then the note."""
         self._run((DROP.format(name=name), ()), (DROP_NOTE, (name,)))
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest rows, each compared."""
         given: list[Any] = [limit, json.dumps(vector.tolist())]
         among = ""
-        if allowed is not None:
+        if target.allowed is not None:
             among = ALLOWED
-            given.append(json.dumps(allowed.tolist()))
-        statement = NEAREST.format(name=name, size=len(vector), allowed=among)
+            given.append(json.dumps(target.allowed.tolist()))
+        statement = NEAREST.format(name=target.name, size=len(vector), allowed=among)
         found = self._run((statement, given))
         return [(int(position), float(score)) for position, score in found]
 

@@ -8,11 +8,10 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.adapter import Allowed
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, sum_scaled
 from assay.retrievers.engines.servers.engine import ServerSettings
-from assay.retrievers.engines.servers.store import TAKEN, Fault, Row, Store
+from assay.retrievers.engines.servers.store import TAKEN, Fault, Row, Store, Target
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.addresses import read_port, shorten
@@ -203,41 +202,35 @@ class WeaviateStore(Store):
         """Remove the collection."""
         self._client.collections.delete(name)
 
-    def dense(
-        self, name: str, vector: Vectors, limit: int, allowed: Allowed | None
-    ) -> list[Scored]:
+    def dense(self, target: Target, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts; the cosine is 1 - Weaviate's distance."""
         found = self._search(
-            name, "near_vector", allowed, "distance", near_vector=vector.tolist(), limit=limit
+            target, "near_vector", "distance", near_vector=vector.tolist(), limit=limit
         )
         return [(position, 1.0 - far) for position, far in found]
 
-    def keyword(self, name: str, text: str, limit: int, allowed: Allowed | None) -> list[Scored]:
+    def keyword(self, target: Target, text: str, limit: int) -> list[Scored]:
         """Return the texts that share a term."""
         from weaviate.classes.query import BM25Operator
 
         return self._search(
-            name,
+            target,
             "bm25",
-            allowed,
             query=text,
             query_properties=[PROPERTY],
             operator=BM25Operator.or_(minimum_match=1),
             limit=limit,
         )
 
-    def hybrid(
-        self, name: str, text: str, vector: Vectors, allowed: Allowed | None
-    ) -> list[Scored]:
+    def hybrid(self, target: Target, text: str, vector: Vectors) -> list[Scored]:
         """Return all fused texts, at most as many as a list is deep."""
         from weaviate.classes.query import BM25Operator, HybridFusion
 
         settings = self.settings
         ranked = settings.fusion == "ranked"
         return self._search(
-            name,
+            target,
             "hybrid",
-            allowed,
             query=text,
             vector=vector.tolist(),
             alpha=settings.alpha,
@@ -286,14 +279,14 @@ class WeaviateStore(Store):
         return int(getattr(getattr(error, "response", error), "status_code", 0))
 
     def _search(
-        self, name: str, method: str, allowed: Allowed | None, score: str = "score", **query: Any
+        self, target: Target, method: str, score: str = "score", **query: Any
     ) -> list[Scored]:
         """Return position and score of what one of the client's queries finds."""
         from weaviate.classes.query import Filter, MetadataQuery
 
-        asked = self._client.collections.use(name).query
-        if allowed is not None:
-            listed, by_id = allowed.fewer, Filter.by_id()
+        asked = self._client.collections.use(target.name).query
+        if target.allowed is not None:
+            listed, by_id = target.allowed.fewer, Filter.by_id()
             ids = list(map(to_id, listed.positions))
             query["filters"] = (
                 by_id.contains_none(ids) if listed.others else by_id.contains_any(ids)
@@ -336,7 +329,7 @@ class WeaviateSettings(ServerSettings):
         modules=("weaviate",),
         packages=("weaviate-client",),
         address="WEAVIATE_URL",
-        met="1.39.0",
+        met="1.39.0, 1.40.0-dev",
         restricts=True,
         # Texts of equal score enter fusion in the order in which they were stored, many at a time.
         reproducible="never",
@@ -385,7 +378,7 @@ class WeaviateSettings(ServerSettings):
     def make_formula(self) -> Formula:
         """Return the fusion as Weaviate's source has it (usecases/traverser/hybrid)."""
         weights = (self.alpha, 1 - self.alpha)
-        whole: Formula = ScaledScores(weights)
+        whole: Formula = sum_scaled(weights)
         if self.fusion == "ranked":
             whole = ReciprocalRanks(k=RANK_CONSTANT, first=0, weights=weights, single=True)
         return Head(whole, self.depth.dense)

@@ -57,6 +57,7 @@ def test_a_name_that_is_not_there():
         from assay.eval import nothing_of_the_kind  # noqa: F401
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quiet")
 def test_the_examples_of_the_functions():
     found = [

@@ -26,6 +26,7 @@ def list_hits(result):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PACKAGES)
 def test_an_object_is_judged_as_by_its_path(kind):
     pytest.importorskip(PACKAGES[kind], reason=f"needs the extra `{kind}`")

@@ -92,7 +92,7 @@ def read_vectors(folder, kind="embeddings"):
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_is_the_same_to_the_bit_though_workers_are_killed(tmp_path, ray_address):
     words = ["run", "semantic", *QUICK]
     alone = call(tmp_path / "alone", *words)
@@ -103,7 +103,7 @@ def test_a_run_is_the_same_to_the_bit_though_workers_are_killed(tmp_path, ray_ad
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.long
 def test_points_have_the_figures_they_have_without(tmp_path, ray_address):
     sweep = tmp_path / "sweep.yaml"
     axes = "retriever.legs.keyword.k1: [0.6, 1.2], retriever.legs.keyword.b: [0.3, 0.7]"
@@ -119,7 +119,7 @@ def test_points_have_the_figures_they_have_without(tmp_path, ray_address):
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(tmp_path, ray_cluster):
     legs = "{sparse: {type: sparse, encoder: splade-tiny}, late: {type: late_interaction}}"
     fused = [f"retriever.legs={legs}", "retriever.fusion={type: rrf, k: 60}"]
@@ -143,7 +143,7 @@ def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(tmp_path, ray_cluste
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path):
     place = Path(tempfile.mkdtemp(prefix="assay-", dir="/tmp"))  # the path of a socket is short
     names = {"ASSAY_CACHE": tmp_path / "cache", "ASSAY_REPORTS": tmp_path / "reports"}
@@ -164,7 +164,7 @@ def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path):
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_cluster_file_of_the_documents_is_one_of_rays():
     from ray.autoscaler._private.util import prepare_config, validate_config
 

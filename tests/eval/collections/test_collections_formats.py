@@ -10,7 +10,7 @@ import pytest
 
 from assay.eval.collections.catalog import parse_card
 from assay.eval.collections.collection import GoldItem
-from assay.eval.collections.formats.irds import IrdsCard, _make_document
+from assay.eval.collections.formats.irds import IrdsCard, make_document
 from assay.eval.collections.formats.rows import RowError, parse_json_row
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError, Context, Document, Passage
@@ -321,7 +321,7 @@ def test_the_card_of_miracl_names_what_ir_datasets_has(tmp_path, monkeypatch):
     assert isinstance(card, IrdsCard)
     dataset = irds.load(card.location.removeprefix("irds:"))
     record = dataset.docs_cls()("12#0", "潮", "満潮は一日に二度ある。")
-    assert _make_document(record) == Document(
+    assert make_document(record) == Document(
         "12#0", "満潮は一日に二度ある。", "潮", (Passage("12#0", 0, 11, "潮"),)
     )
     assert dataset.queries_cls()._fields == ("query_id", "text")

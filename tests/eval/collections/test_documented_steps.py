@@ -31,6 +31,7 @@ def run(*words):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "mode"),
     list(zip(BLOCKS, ("semantic", "keyword"), strict=True)),

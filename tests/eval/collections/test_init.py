@@ -402,6 +402,7 @@ def test_bad_input_writes_nothing(here, arguments, message):
     assert not (here / "datasets").exists()
 
 
+@pytest.mark.slow
 def test_other_formats_become_text_of_the_collection(here):
     blocks = [(1, "Dogs"), (0, "Dogs travel on the open deck.")]
     write_docx(here / "my-docs/sub/dogs.docx", blocks)
@@ -430,6 +431,7 @@ def test_other_formats_become_text_of_the_collection(here):
     assert not faults(find_card("my-docs"))
 
 
+@pytest.mark.slow
 def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
     from reportlab.pdfgen.canvas import Canvas
 
@@ -464,6 +466,7 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
     assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 
+@pytest.mark.slow
 def test_copies_are_replaced_as_a_whole(here):
     original = here / "my-docs/dogs.docx"
     write_docx(original, [(0, "Dogs travel on the open deck.")])

@@ -244,6 +244,7 @@ def test_nothing_that_can_move():
         load_config(CONFIGS / "native_hybrid.yaml", engine="sqlight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", FUSING, ids=NAMES)
 def test_engines_are_comparable_by_default(engine, tmp_path):
     """Reciprocal ranks with what is k = 60 and ranks from 1; Weaviate's are from 0, always."""

@@ -73,9 +73,9 @@ def test_a_file_that_is_not_here_may_be_one_that_ships(given, elsewhere):
 def test_too_few_runs_are_refused_before_any_is_made(elsewhere):
     for references in (["bm25"], ["bm25", "bm25"]):
         with pytest.raises(AssayError, match="a comparison needs"):
-            find(STUDY, runs=references)
+            find(STUDY, {"runs": references})
     with pytest.raises(AssayError, match="a measure other than Judged and Tokens"):
-        find(STUDY, runs=["bm25", "hybrid"], measures=["Judged@10"])
+        find(STUDY, {"runs": ["bm25", "hybrid"], "measures": ["Judged@10"]})
     assert not list(elsewhere.iterdir())
 
 
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_base_may_be_a_name(elsewhere):
 def test_a_run_that_is_not_there_may_be_a_config(elsewhere):
     for ask in (
         lambda: resolve("hybird", (), Quiet()),
-        lambda: find(STUDY, runs=["hybird", "bm25"]),
+        lambda: find(STUDY, {"runs": ["hybird", "bm25"]}),
     ):
         with pytest.raises(AssayError, match=r"hybird: no such run in .*did you mean hybrid\?"):
             ask()

@@ -6,6 +6,8 @@ import pytest
 
 from assay import run
 
+pytestmark = pytest.mark.slow
+
 FILLER = "The harbour office keeps a list of all moorings and of those who wait for one. " * 40
 LONG = {"d1": f"{FILLER}The ferry sails twice a day.", "d2": "Dogs travel on the open deck."}
 QUERIES = {"q1": "when does the ferry sail", "q2": "dogs"}

@@ -55,6 +55,7 @@ def check_whole(target, queries, judgments):
     assert [str(found) for found in check(find_card(str(target)))] == []
 
 
+@pytest.mark.slow
 def test_no_question_added_at_once_is_lost(target):
     context = get_context("fork")
     for begin in range(1, 1 + ROUNDS * PROCESSES, PROCESSES):
@@ -114,6 +115,7 @@ def add_judgment(target):
     return ["label", write_table(query, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [add_question, add_judgment])
 def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(target, words):
     arguments = words(target)
@@ -131,6 +133,7 @@ def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(target, 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_of_two_that_make_a_collection_the_second_is_refused(target):
     name = ["init", "docs", "--name", "new", "--questions", str(ask(1))]
     with changing(target.with_name("new")):

@@ -90,6 +90,7 @@ def test_no_further_query_is_begun_after_the_time():
     assert len(asked) == 2 * LEAST_QUERIES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_pipeline_is_as_fast_as_itself(busy):
     """Half of the intervals or fewer would hold 1 if its times drifted apart."""

@@ -86,6 +86,7 @@ def search_all(pipeline, collection):
     return {query.id: search(pipeline, collection, query, 10) for query in collection.queries}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", [EVERY, PARENTS, ENGINE])
 def test_each_query_finds_all_that_it_may_and_nothing_else(retriever, collection, tmp_path):
     with build(retriever, collection, tmp_path) as pipeline:

@@ -219,7 +219,13 @@ def list_told(ranking):
 RECIPES = dict(recipes())
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * name.startswith(("leg ", "stage ")))
+        for name in RECIPES
+    ],
+)
 def test_no_part_tells_of_what_may_not_be_read(name, tmp_path):
     recipe = RECIPES[name]
     whole = search_all(recipe, make(READABLE, SECRET), tmp_path)

@@ -192,6 +192,7 @@ SCORES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     ids=st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=COUNT),

@@ -62,6 +62,7 @@ def test_equal_groups_have_students_interval_of_their_means():
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
+@pytest.mark.slow
 def test_intervals_hold_for_other_groups():
     """By case they hold in far fewer of the samples."""
     rng = np.random.default_rng(3)

@@ -196,6 +196,7 @@ def test_the_size_of_a_family_hides_no_plain_gain():
     assert adjust_holm(family.p_values)[0] >= 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.8])
 def test_the_chance_of_any_false_finding_keeps_the_level(shared):
     """With 400 trials a rate of .05 gives at most 31 findings in 997 of 1,000 simulations."""

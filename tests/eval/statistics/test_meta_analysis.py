@@ -65,6 +65,7 @@ def test_of_two_studies_nothing_is_foreseen():
     assert foresee_effect([0.1, 0.2], [0.01, 0.01]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tau", "studies"), [(0.1, 3), (0.02, 12)])
 def test_intervals_hold_the_mean_and_the_effect_of_a_new_study(tau, studies):
     rng = np.random.default_rng(7)

@@ -14,6 +14,8 @@ from assay.eval.tracking import server
 from assay.eval.tracking.server import serve
 from assay.retrievers.base import AssayError
 
+pytestmark = pytest.mark.slow
+
 STUB = """
 import http.server, json, os, signal, subprocess, sys
 mode, port = os.environ["STUB"], int(sys.argv[sys.argv.index("--port") + 1])

@@ -19,6 +19,8 @@ from assay.eval.tracking import TrackingError, attempt, local, log_once, trackin
 from assay.eval.tracking_failures import collect_failures
 from assay.retrievers.base import Quiet
 
+pytestmark = pytest.mark.slow
+
 MAKE = """
 import sys
 print("begin", flush=True)
@@ -47,7 +49,7 @@ def send_elsewhere(summary, path):
     return finish(start("log", str(summary.run.folder), environment=store))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_store_whose_making_was_killed_is_made_by_the_next(summary, tmp_path):
     """Killed at several moments, each beside what the others left; `make torture` has more."""
     moments = random.Random(20)

@@ -75,6 +75,7 @@ def server(empty_store, tmp_path):
     server.kill()
 
 
+@pytest.mark.slow
 def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
     server, summary, tmp_path, monkeypatch, slept
 ):
@@ -175,6 +176,7 @@ def open_mlflow(port):
     assert (process.returncode, errors) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(summary, tmp_path):
     run_id = log_once(summary)
@@ -194,7 +196,7 @@ def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(summary
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("store")
 def test_the_page_that_mlflow_opens_shows_the_runs(summary):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -184,7 +184,7 @@ def send_in_a_process(folder):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path):
     folders = [make_summary(tmp_path / "reports", name).run.folder for name in ("one", "two")]
     processes = [send_in_a_process(folder) for folder in folders]

@@ -52,6 +52,7 @@ def ties_by_descending_id(subject):
 OWN_RULES = (*RULES, *make_rules(ties_by_descending_id))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_configs_keep_the_rules(rule, path):
@@ -109,7 +110,7 @@ LIKE_OTHERS = ("postgres", "lancedb", "chroma", "words")
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(it, marks=[pytest.mark.slow] * (it in LIKE_OTHERS)) for it in PIPELINES],
+    [pytest.param(it, marks=[pytest.mark.long] * (it in LIKE_OTHERS)) for it in PIPELINES],
 )
 def test_pipelines_keep_the_rules(rule, name):
     config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})

@@ -61,6 +61,7 @@ def read(kind, value):
     return read_settings(kind, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values", [*({"type": name} for name in LEGS), {"type": "bm25", "weights": {}}], ids=str
 )
@@ -83,6 +84,7 @@ def test_the_query_steps_keep_the_rules(values, resources):
     check_part(read(AnyQueryStep, values), resources)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", ["hyde", "multi_query"])
 def test_steps_by_a_language_model_keep_the_rules(type_, tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
@@ -91,6 +93,7 @@ def test_steps_by_a_language_model_keep_the_rules(type_, tmp_path):
         check_part(read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path)))
 
 
+@pytest.mark.slow
 def test_the_models_keep_the_rules(resources):
     check_part(EncoderSettings(), resources)
     check_part(CrossEncoderSettings(), resources)

@@ -14,7 +14,7 @@ from assay.eval.configs.config import RunConfig, load_config, make_schema
 from assay.eval.configs.engine_settings import list_types, read_engine
 from assay.eval.studies.ablation.variants import list_parts
 from assay.retrievers.base import AssayError
-from assay.retrievers.documents.preparation import cut_documents
+from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.foreign.python_class import PythonSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants
@@ -229,7 +229,7 @@ def test_chunks_of_other_code_are_cut_anew(module, resources):
         chunker = {"chunker": {"type": "python", "class": "my_chunker:Whole"}}
         values = {"name": "x", "documents": chunker, **leg({"type": "bm25"})}
         config = RunConfig.model_validate(values)
-        fresh.append(len(cut_documents(documents, config.documents, cached).seconds))
+        fresh.append(len(prepare(documents, config.documents, cached).cut.seconds))
     assert fresh == [2, 0, 2]
 
 

@@ -145,6 +145,7 @@ def test_vectors_of_two_sizes_leave_no_file(resources):
     assert not list(resources.cache.root.glob("vectors/*/*.npy"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("engine", [{"type": "lancedb"}, {"type": "qdrant-edge"}])
 def test_engines_take_mapped_texts_and_vectors_as_held_ones(engine, resources, monkeypatch):

@@ -17,10 +17,12 @@ from assay.retrievers.documents.chunkers import (
     is_intact,
 )
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
-from assay.retrievers.documents.chunkers.document import DocumentChunker
-from assay.retrievers.documents.chunkers.fixed import FixedChunker
-from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
-from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.chunkers.simple import (
+    DocumentChunker,
+    FixedChunker,
+    ParentChildChunker,
+    SectionChunker,
+)
 from assay.retrievers.documents.conformance import DOCUMENTS, RULES, Cutting
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import Tokenize
@@ -87,7 +89,8 @@ def read(folder, most=40_000):
 ZERO_TOLERANCE = ("rebuilds_the_document", "none_is_over_the_limit", "ids_never_collide")
 
 
-@pytest.mark.parametrize("part", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [6, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("chunker", USUAL, ids=name)
 def test_real_documents_keep_the_rules(chunker, part):
     """Every sixth document, or all, on the rules that allow no failure; of these every ninth on the

@@ -14,10 +14,12 @@ from assay.retrievers.documents.chunkers import (
     take_passages,
 )
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
-from assay.retrievers.documents.chunkers.document import DocumentChunker
-from assay.retrievers.documents.chunkers.fixed import FixedChunker
-from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
-from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.chunkers.simple import (
+    DocumentChunker,
+    FixedChunker,
+    ParentChildChunker,
+    SectionChunker,
+)
 from assay.retrievers.documents.contexts import contextualise
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.documents.tokens import TokenMap

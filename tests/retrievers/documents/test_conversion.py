@@ -254,6 +254,7 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(store, tmp_path):
         assert "\n" not in reasons[name][1]
 
 
+@pytest.mark.slow
 def test_one_thread_or_several_read_the_same(store, folder, tmp_path):
     one = read_folder(folder, Resources(store, threads=1))
     two = read_folder(folder, Resources(Cache(tmp_path / "two"), threads=2))
@@ -353,6 +354,7 @@ def test_a_page_of_elements_within_elements_is_refused_before_it_is_parsed(conve
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the limit")
 def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
     converter, folder, tmp_path, monkeypatch
@@ -382,6 +384,7 @@ def test_what_takes_too_long_is_stopped(folder, tmp_path):
         converter.convert(folder / "carriage.pdf")
 
 
+@pytest.mark.slow
 def test_a_dead_process_costs_one_file(converter, tmp_path):
     original = tmp_path / "a.docx"
     WRITERS[".docx"](original, BLOCKS[2:])

@@ -96,6 +96,7 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS, method="signal")
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_hostile_text_is_read_to_its_end(name):

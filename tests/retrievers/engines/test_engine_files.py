@@ -128,6 +128,7 @@ def start(code, kind, folder):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "lancedb"], indirect=True)
 def test_two_processes_at_once_agree(kind, tmp_path):
     code = (

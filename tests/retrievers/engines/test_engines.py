@@ -1,5 +1,6 @@
 """Every engine keeps every rule."""
 
+import re
 from contextlib import closing
 from typing import Any
 
@@ -80,10 +81,13 @@ OF_FUSION = {
     "same_answer_again", "equal_scores_are_ordered_by_position", "odd_texts_are_data",
     "facts_are_plain",
 }  # fmt: skip
+# Another index of an engine whose rules are all tried with the first.
+INDEXED = {name for name in ENGINES if re.search(" (ivf|hnsw)", name)}
 CASES = [
     pytest.param(
         name, rule, id=f"{name}-{rule}",
-        marks=[pytest.mark.slow] * (name in FUSED and rule.name not in OF_FUSION),
+        marks=[pytest.mark.slow]
+        * ((name in FUSED and rule.name not in OF_FUSION) or name in INDEXED),
     )
     for name in ENGINES for rule in RULES
 ]  # fmt: skip

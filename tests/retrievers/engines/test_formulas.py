@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.retrievers.engines.formulas import DeviationScores, ReciprocalRanks, ScaledScores
+from assay.retrievers.engines.formulas import ReciprocalRanks, sum_deviations, sum_scaled
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]
@@ -28,19 +28,19 @@ def test_weights():
 
 
 def test_scaled_scores():
-    fused = ScaledScores((0.7, 0.3)).fuse(DENSE, KEYWORD)
+    fused = sum_scaled((0.7, 0.3)).fuse(DENSE, KEYWORD)
     assert dict(fused) == pytest.approx({3: 0.7, 1: 0.7 * 0.75 + 0.3, 2: 0.0, 4: 0.0})
-    assert ScaledScores().fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.5), (6, 0.5)]
+    assert sum_scaled().fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.5), (6, 0.5)]
 
 
 def test_deviations():
     # Mean 5, sample deviation 2 sqrt 2: 3 deviations below and above are 0 and 1.
-    fused = dict(DeviationScores().fuse([(0, 7.0), (1, 3.0)], [(1, 4.0)]))
+    fused = dict(sum_deviations().fuse([(0, 7.0), (1, 3.0)], [(1, 4.0)]))
     half = 2 / (6 * 8**0.5)
     assert fused == pytest.approx({0: 0.5 + half, 1: 0.5 - half + 0.5})
 
 
 def test_statements_tell_the_numbers():
     assert "60" in ReciprocalRanks(k=60).statement
-    assert "0.3" in ScaledScores((0.7, 0.3)).statement
+    assert "0.3" in sum_scaled((0.7, 0.3)).statement
     assert "rank / weight + 60" in ReciprocalRanks(61, 0, (2.0, 1.0), "ranks").statement

@@ -33,6 +33,7 @@ def make(**settings):
     return chosen.build(Resources(Cache(default_root())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(milvus_url, rule):
     rule.check(make)

@@ -134,6 +134,7 @@ def test_stored_indexes_are_listed_and_dropped(postgres_root, embedded_postgres,
         assert connection.execute(f"SELECT count(*) FROM {theirs}").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_a_text_too_long_is_told_and_leaves_nothing(postgres_root, embedded_postgres):
     endless = " ".join(f"word{i}" for i in range(150_000))
     with connect(embedded_postgres) as connection:

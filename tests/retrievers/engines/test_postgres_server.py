@@ -192,6 +192,7 @@ SHARE = """
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_server_that_the_last_to_close_stops(tmp_path):
     here = str(Path(__file__).parents[2])
     closing_one = run_python(SHARE.format(here=here, end="engine.close()"), tmp_path)

@@ -67,6 +67,7 @@ def engine(request, tmp_path_factory):
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 30, 270])
 def test_a_restricted_engine_finds_the_best_of_the_texts_that_it_may(engine, size):
     whole, vectors = engine
@@ -191,7 +192,7 @@ def allows(asked, document):
     return any(compare(value) for value in values)
 
 
-@pytest.mark.parametrize("filters", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("filters", [100, pytest.param(500, marks=pytest.mark.long)])
 def test_an_engine_finds_what_plain_python_finds_by_many_filters(engine, filters):
     whole, vectors = engine
     chance = Random(38)

@@ -18,6 +18,8 @@ from assay.retrievers.foreign.frameworks import adapt
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 
 

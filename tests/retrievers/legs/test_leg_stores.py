@@ -14,7 +14,7 @@ DENSE = ("qdrant-edge", "sqlite", "lancedb", "postgres", "faiss", "chroma")
 KEYWORD = ("sqlite", "lancedb", "postgres", "qdrant-edge")
 PAIRS = [
     # Every store once at either side; what else a pair could do is the same for all.
-    pytest.param(dense, keyword, marks=[pytest.mark.slow] * (i % 4 != j))
+    pytest.param(dense, keyword, marks=[pytest.mark.long] * (i % 4 != j))
     for i, dense in enumerate(DENSE)
     for j, keyword in enumerate(KEYWORD)
 ]

@@ -138,6 +138,7 @@ def test_the_shard_is_cached_and_its_copy_removed(tmp_path, monkeypatch):
     assert list((tmp_path / "copies").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_agree(tmp_path):
     # The engine's hash tables are seeded per process: ties must not follow them.
     code = (

@@ -2,6 +2,7 @@
 match requests. Its scores are its own: it has no similarity to set."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from assay.retrievers.conformance import Subject
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.servers.collections import is_index_name
 from assay.retrievers.engines.servers.engine import StoreEngine
 from assay.retrievers.engines.stores.opensearch import OpenSearchSettings, OpenSearchStore
 from assay.retrievers.legs.native import EngineKeywordSettings, NativeHybridSettings
@@ -122,7 +122,7 @@ def test_the_index_is_found_again(url):
     assert (found.cached, found.seconds) == (("engine",), made.seconds)
     assert find(first, "ferry 3") == find(again, "ferry 3")
     assert other.index(make_corpus(TEN)).cached == ()
-    assert is_index_name(first.metadata()["engine"]["index"])
+    assert re.fullmatch("assay_[0-9a-f]{16}", first.metadata()["engine"]["index"])
     with OpenSearchSettings().server() as server:
         assert [stored.texts for stored in server.list_stored()] == [10, 10]
 

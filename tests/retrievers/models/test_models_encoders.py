@@ -120,6 +120,7 @@ def test_the_cache_changes_no_vector(model_workshop, texts):
         assert np.array_equal(encoder.encode_passages([text])[0], row)
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop):
     root, texts = model_workshop.cache.root, 1200
     killed = encode_elsewhere(root, texts)

@@ -84,6 +84,7 @@ def pin(index):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "told"),
     [

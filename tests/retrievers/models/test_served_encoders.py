@@ -379,6 +379,7 @@ def ask_voyage(sdk, server):
     return reply.embeddings[::-1]  # this SDK drops the index
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "ask"), [("openai", ask_openai), ("cohere", ask_cohere), ("voyageai", ask_voyage)]
 )
@@ -407,6 +408,7 @@ settings.build(Resources(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_no_batch_that_came(serve, resources):
     waiting = threading.Event()
 

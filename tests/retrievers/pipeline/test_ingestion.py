@@ -178,7 +178,7 @@ def test_the_combiner_is_heard(fresh):
 
 def test_chunks_over_the_maximum_and_torn_documents_are_found(fresh, monkeypatch):
     """By a chunker that loses the last chunk and makes others too large."""
-    from assay.retrievers.documents.chunkers.structure import SectionChunker
+    from assay.retrievers.documents.chunkers.simple import SectionChunker
 
     config = configure("bm25", "documents.chunker={type: sections, max_tokens: 16}")
     with _faulty(SectionChunker, monkeypatch):

@@ -180,6 +180,7 @@ def test_no_stale_answer_from_memory(edits):
     check_edits(MEMORY, edits)
 
 
+@pytest.mark.slow
 def test_no_stale_answer_from_redis(redis):
     @settings(max_examples=15, deadline=None)
     @given(EDITS)
@@ -207,6 +208,7 @@ print([hit.chunk.text for hit in pipeline.search("ferry", 3).hits])
 """
 
 
+@pytest.mark.slow
 def test_two_processes_share_answers_and_no_stale_ones(redis, tmp_path):
     def ask(*texts: str) -> str:
         command = (sys.executable, "-c", SCRIPT, str(tmp_path), *texts)

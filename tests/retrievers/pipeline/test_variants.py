@@ -58,6 +58,7 @@ def answer(ranking):
     return ranking.hits, trace, others, ranking.degraded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("name", ["hybrid_rrf", "native_hybrid"])
 def test_variants_keep_the_rules(rule, name, variants):

@@ -33,6 +33,7 @@ def test_many_keys(tmp_path):
     assert cache.get_many("kind", items) == items
 
 
+@pytest.mark.slow
 def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path):
     for number in range(150):
         together = threading.Barrier(8)

@@ -39,6 +39,7 @@ def hold(path):
     return process
 
 
+@pytest.mark.slow
 def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(tmp_path, capfd):
     holder = hold(tmp_path)
     (tmp_path.parent / "link").symlink_to(tmp_path)

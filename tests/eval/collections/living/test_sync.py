@@ -303,6 +303,7 @@ def check_errors(own):
     return [str(i) for i in check(read_card(own / "dataset.yaml")) if i.severity == "error"]
 
 
+@pytest.mark.slow
 def test_two_syncs_at_once_end_as_one(own):
     write(own, "guide.md", SHIFT + GUIDE)
     command = [sys.executable, "-c", CALL, "dataset", "sync", str(own), "--json"]

@@ -115,6 +115,7 @@ def fail(*words):
     return str(done.exception)
 
 
+@pytest.mark.slow
 def test_answers_are_kept_scored_compared_and_gated(server):
     count = len(QUERIES) + len(UNANSWERED)
     foretold = call_json("answer", "mine", *ASKED, "--dry-run")

@@ -212,6 +212,7 @@ def test_unlike_means_of_normal_scores_are_found_as_by_tukey():
     assert NormalDist().inv_cdf(1 - found.level / 2) == pytest.approx(critical, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gain", [0.0, 0.15], ids=["none differs", "two differ from two"])
 def test_the_chance_of_any_false_finding_among_all_pairs_keeps_the_level(gain):
     equal = [(0, 1), (2, 3)] if gain else list(combinations(range(4), 2))

@@ -73,7 +73,11 @@ def test_unequal_amounts_of_text_come_first():
         assert line.endswith("tokens is 1.000 (find_much) and 1.000 (find_first).")
     assert told[3] == "Unequal amounts of text on 2 more collections, too."
     assert told[4].startswith("No proven difference")
-    assert "Unequal" not in compare(find_first, find_again, dataset=made[:2]).verdict
+    same = compare(find_first, find_again, dataset=made[:3])
+    assert "Unequal" not in same.verdict
+    assert same.verdict.startswith("No proven difference between find_again and find_first")
+    assert "On none of them alone is a difference shown." in same.verdict
+    assert same.found.new.high >= same.found.combined.mean.high > 0
 
 
 def test_a_new_collection_is_foreseen_from_three_on():
@@ -86,6 +90,7 @@ def test_a_new_collection_is_foreseen_from_three_on():
     assert list(three.tables["effects"].index) == ["a", "b", "c", "mean", "new collection"]
     assert three.json()["new_collection"]["n"] == 3
     assert "find_first is better than misjudge in the mean of 3 collections" in three.verdict
+    assert "find_first is better on each of them." in two.verdict
 
 
 def test_what_tells_collections_apart_is_said_as_a_guess(monkeypatch):
@@ -147,7 +152,7 @@ def test_words_in_common_are_those_that_say_something(question, answer, share):
 )
 def test_what_cannot_be_compared_on_several_is_one_line(given, line):
     with pytest.raises(AssayError, match=line):
-        find(STUDY, dataset=["harbourline", "tarnwick"], **given)
+        find(STUDY, {"dataset": ["harbourline", "tarnwick"], **given})
 
 
 def test_a_collection_given_twice_is_refused():
@@ -168,6 +173,7 @@ def test_the_command_shows_and_writes_it(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("ASSAY_DATA"), reason="ASSAY_DATA names no judged sets")
 def test_the_interval_of_real_collections_holds_most_that_are_left_out():
     def make(name, **settings):

@@ -81,6 +81,7 @@ def call(monkeypatch, capsys):
     return lambda *words: command_line.call(monkeypatch, capsys, "gate", *map(str, words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("ranks", [RANKS, WORSE])
 def test_the_verdict_is_that_of_the_gate_on_stored_runs(tmp_path, ranks, shared):

@@ -78,6 +78,7 @@ def check_error(result, *words):
         assert word in message
 
 
+@pytest.mark.slow
 def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
     folder = make_native(tmp_path / "law", "contexts: contexts.jsonl\n")
     result = call(folder, "--prices", PRICES, "--max-cost-usd", "1")

@@ -148,6 +148,7 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path):
     assert [(gap.query, gap.measure) for gap in item.disagreements] == [("q0", 1.0)]
 
 
+@pytest.mark.slow
 def test_scoring_writes_nothing_below_the_home_directory(tmp_path):
     code = (
         "from assay.eval import no_telemetry; no_telemetry.disable()\n"

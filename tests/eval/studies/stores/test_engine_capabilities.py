@@ -8,6 +8,8 @@ from assay.eval.configs.engine_settings import list_engines, read_engine
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 HERE = [engine for engine in list_engines() if not engine.settings.capabilities.address]
 
 

@@ -14,10 +14,10 @@ from assay.eval.studies.stores.parity.verdicts import conclude
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
-    DeviationScores,
     Formula,
     ReciprocalRanks,
-    ScaledScores,
+    sum_deviations,
+    sum_scaled,
 )
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
@@ -30,7 +30,7 @@ QUERIES = (
     "the type of an action", "error message", "parse known args", "default value of a dest",
 )  # fmt: skip
 RRF = ReciprocalRanks(60)
-MIN_MAX = ScaledScores((0.7, 0.3))
+MIN_MAX = sum_scaled((0.7, 0.3))
 WEIGHTED = ReciprocalRanks(60, weights=(2.0, 1.0))
 
 
@@ -94,15 +94,15 @@ LIES: dict[str, tuple[Formula, Lie]] = {
     "shallow dense": (RRF, at_depth(10, "dense")),
     "deep dense": (RRF, at_depth(55, "dense")),
     "shallow keyword": (MIN_MAX, at_depth(12, "keyword")),
-    "min-max": (RRF, fuse_by(ScaledScores((1, 1)))),
-    "deviations": (MIN_MAX, fuse_by(DeviationScores())),
+    "min-max": (RRF, fuse_by(sum_scaled((1, 1)))),
+    "deviations": (MIN_MAX, fuse_by(sum_deviations())),
     "ranks": (MIN_MAX, fuse_by(RRF)),
     "swapped": (WEIGHTED, fuse_by(ReciprocalRanks(60, weights=(1.0, 2.0)))),
     "unweighted": (WEIGHTED, fuse_by(RRF)),
     "approximate": (RRF, fuse_lists(forget)),
     "approximate min-max": (MIN_MAX, fuse_lists(forget)),
     "analyzer": (RRF, fuse_lists(misread)),
-    "analyzer deviations": (DeviationScores(), fuse_lists(misread)),
+    "analyzer deviations": (sum_deviations(), fuse_lists(misread)),
 }
 
 

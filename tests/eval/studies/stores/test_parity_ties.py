@@ -11,21 +11,21 @@ from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
 from assay.retrievers.engines.formulas import (
-    ArctangentScores,
-    DeviationScores,
     DistanceAndScore,
     Formula,
     Head,
     ReciprocalRanks,
-    ScaledScores,
+    sum_deviations,
+    sum_scaled,
 )
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.engines.stores.azure_cosmos_nosql import UnitedRanks
-from assay.retrievers.engines.stores.elasticsearch import LinearScores
-from assay.retrievers.engines.stores.mongodb import AveragedScores, SharedRanks
+from assay.retrievers.engines.stores.elasticsearch import sum_linear
+from assay.retrievers.engines.stores.milvus import sum_arctangents
+from assay.retrievers.engines.stores.mongodb import average_scores
 from assay.retrievers.engines.stores.opensearch_fusion import NormalisedScores
-from assay.retrievers.engines.stores.redis import WeightedScores
+from assay.retrievers.engines.stores.redis import sum_weighted
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
@@ -34,20 +34,20 @@ FORMULAS: dict[str, Formula] = {
     "ranks from 0, in 32 bits": ReciprocalRanks(61, 0, single=True),
     "ranks by weight": ReciprocalRanks(60, weights=(0.7, 0.3), rounded=True),
     "weighed ranks": ReciprocalRanks(60, weights=(3.0, 0.5), weigh="ranks"),
-    "scaled": ScaledScores((0.7, 0.3)),
-    "scaled, equal": ScaledScores(),
-    "deviations": DeviationScores(),
-    "arctangent": ArctangentScores(),
+    "scaled": sum_scaled((0.7, 0.3)),
+    "scaled, equal": sum_scaled(),
+    "deviations": sum_deviations(),
+    "arctangent": sum_arctangents((1.0, 1.0)),
     "distance": DistanceAndScore(),
     "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5)),
     "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3)),
-    "linear": LinearScores((0.7, 0.3)),
-    "shared ranks": SharedRanks(60, (0.7, 0.3)),
-    "mean": AveragedScores("none", (0.5, 0.5)),
-    "mean, sigmoid": AveragedScores("sigmoid", (0.7, 0.3)),
-    "mean, scaled": AveragedScores("minMaxScaler", (0.5, 0.5)),
+    "linear": sum_linear((0.7, 0.3)),
+    "shared ranks": ReciprocalRanks(k=60, weights=(0.7, 0.3), shared=True),
+    "mean": average_scores("none", (0.5, 0.5)),
+    "mean, sigmoid": average_scores("sigmoid", (0.7, 0.3)),
+    "mean, scaled": average_scores("minMaxScaler", (0.5, 0.5)),
     "united ranks": UnitedRanks(60, (0.7, 0.3)),
-    "weighted scores": WeightedScores((0.7, 0.3)),
+    "weighted scores": sum_weighted((0.7, 0.3)),
     "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5)),
 }
 # Both lists have texts 1 and 2 side by side, with equal scores.

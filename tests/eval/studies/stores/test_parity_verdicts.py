@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from assay.eval.studies.stores.parity.verdicts import compare
 from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import (
-    DeviationScores,
     Formula,
     ReciprocalRanks,
-    ScaledScores,
+    sum_deviations,
+    sum_scaled,
 )
 from assay.retrievers.engines.parity.ties import settle_ties
 from assay.retrievers.fusion.ranking import ordered
@@ -20,8 +20,8 @@ FORMULAS: list[Formula] = [
     ReciprocalRanks(2, 0),
     ReciprocalRanks(61, 0, (3.0, 0.5), "ranks", single=True),
     ReciprocalRanks(0, weights=(1.0, 0.0)),
-    ScaledScores((0.7, 0.3)),
-    DeviationScores(),
+    sum_scaled((0.7, 0.3)),
+    sum_deviations(),
 ]
 
 

@@ -103,6 +103,7 @@ def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(tmp_path, monkeypa
         reading.read([str(path)], None, None, False, "traces", Quiet())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -179,6 +180,7 @@ def write_huge(folder, form):
     return write(folder, text.encode().replace(b"HOLE", huge), form)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("form", ["a.jsonl", "a.json"])
 def test_an_attribute_of_100_mb_costs_bounded_memory(form, tmp_path):
@@ -259,6 +261,7 @@ def measure_peak(folder, searches):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_searches(tmp_path):
     measure_peak(tmp_path, 1)  # what is imported stays
     few, many = (measure_peak(tmp_path, searches) for searches in (100, 1_000))

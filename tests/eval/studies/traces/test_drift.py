@@ -29,6 +29,7 @@ def make(rng, known, sessions, each, nothing=0.1):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 5])
 def test_where_nothing_moved_little_is_found(each):
     rng = np.random.default_rng(7)
@@ -65,6 +66,7 @@ def measure_peak(searches):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_search_costs_few_bytes():
     measure_peak(100)  # what is imported stays
     few, many = measure_peak(1_000), measure_peak(11_000)

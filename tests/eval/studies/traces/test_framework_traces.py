@@ -83,7 +83,7 @@ def search(retriever):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["langchain", "llamaindex"])
 def test_traced_into_mlflow(kind, tmp_path, monkeypatch):
     import mlflow

@@ -37,9 +37,10 @@ def emit(run, path, monkeypatch):
     path.write_bytes(b"".join(messages))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("collection", "queries"),
-    [("harbourline", 60), pytest.param("tarnwick", 773, marks=pytest.mark.slow)],
+    [("harbourline", 60), pytest.param("tarnwick", 773, marks=pytest.mark.long)],
 )
 def test_a_mirror_that_only_emits_spans_is_attributed_identically(
     collection, queries, tmp_path, monkeypatch

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from tools.own_cache import make_cache
 
 from assay.eval.collections.loading import load
@@ -25,6 +26,7 @@ def forecast(*sources):
     return describe_work(points, collection, resources, first, seconds)
 
 
+@pytest.mark.slow
 def test_only_texts_that_are_not_kept_are_to_be_embedded(tmp_path, monkeypatch):
     assert re.fullmatch(r"2 points on 1 kind of chunks: about \d+ s", forecast("none"))
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))

@@ -53,7 +53,7 @@ def test_what_is_better_in_the_mean_is_shipped_with_what_to_expect_of_a_new_coll
     assert found.ships
     assert found.conclusion.startswith("Ship hybrid with context headings: over hybrid it changes ")
     assert "in the mean of 3 collections, on questions that had no part" in found.conclusion
-    assert "It is better on each of them." in found.conclusion
+    assert "The best is better on each of them." in found.conclusion
     assert "On a new collection: between +0.1" in found.conclusion
     assert found.as_json()["over"]["base"]["new_collection"]["n"] == 3
 
@@ -62,7 +62,7 @@ def test_what_is_better_on_each_of_two_is_shipped_though_their_mean_is_too_wide(
     found = make_shared(0.1, 0.3)
     assert found.over["base"].verdict == ""
     assert found.ships
-    assert "It is better on each of them. Nothing can be foreseen" in found.conclusion
+    assert "The best is better on each of them. Nothing can be foreseen" in found.conclusion
 
 
 def test_where_it_is_worse_on_one_collection_that_is_said_and_nothing_is_hidden_by_a_mean():
@@ -81,9 +81,9 @@ def test_without_a_shown_gain_the_config_is_kept():
     same = make_shared(0.0, 0.0, 0.0)
     assert not same.ships
     assert same.shipped is same.config
-    assert "On none alone is a difference shown." in same.conclusion
+    assert "On none of them alone is a difference shown." in same.conclusion
     worse = make_shared(0.0, -0.2, 0.0)
-    assert "It is shown to be worse on c1, and better on none." in worse.conclusion
+    assert "The best is shown to be worse on c1, and better on none." in worse.conclusion
     bm25 = make_shared(0.2, 0.2, 0.2, bm25=(0.0, 0.0, 0.0))
     assert "In the mean it is not shown to be better than BM25 alone" in bm25.conclusion
 

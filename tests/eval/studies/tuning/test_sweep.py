@@ -1,4 +1,4 @@
-"""Sweeps: the front of quality against latency, the margins, and the report of both."""
+"""Sweeps: the front of quality against latency, and the report."""
 
 import json
 import re
@@ -12,7 +12,6 @@ from samples.sweep import HOSTILE, make_priced, make_sweep
 
 from assay.eval.report.files import write_blocks
 from assay.eval.report.scatter import draw_scatter
-from assay.eval.studies.tuning.point_map import map_points
 from assay.eval.studies.tuning.sweep import find_front
 from assay.eval.studies.tuning.sweep_report import report
 from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
@@ -79,21 +78,6 @@ def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for():
     assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
 
 
-def test_margins_average_over_all_else():
-    sweep = make_sweep()
-    by_value = {(item.collection, item.key, str(item.value)): item for item in sweep.margins}
-    whole = by_value["lamps", "fusion.k", "10"]
-    assert whole.points == 1
-    assert whole.mean.value == pytest.approx(0.4)
-    assert whole.latency == pytest.approx(2.0)
-    legs = by_value["lamps", "legs", HOSTILE]
-    assert legs.points == 3
-    # The scores 0.4, 0.5 and 0.6 of three points, for each query.
-    assert legs.mean.value == pytest.approx(0.5)
-    assert legs.best == pytest.approx(0.6)
-    assert legs.latency == pytest.approx((2 + 30 + 9) / 3)
-
-
 def test_the_report_tells_all(tmp_path):
     sweep = make_sweep()
     page = write(sweep, tmp_path / sweep.id).read_text()
@@ -111,19 +95,6 @@ def test_the_report_tells_all(tmp_path):
     facts = json.loads((tmp_path / sweep.id / "sweep.json").read_text())
     assert [row.get("failure") for row in facts["points"]].count("the model is away") == 1
     assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
-
-
-def test_a_heat_map_averages_over_the_axes_of_fewest_values():
-    points = [
-        ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
-    ]
-    found = map_points(points, "map", "nDCG@10")
-    assert found is not None
-    assert [column.heading for column in found.columns] == ["k ↓ leg →", "x", "y", "z"]
-    assert found.note.endswith("the mean over b.")
-    assert found.rows == ["6", "9", "30"]
-    assert found.columns[1].read("30") == pytest.approx(0.3)
-    assert map_points([({"k": 1}, 0.1), ({"k": 2}, 0.2)], "map", "nDCG@10") is None
 
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)

@@ -76,6 +76,7 @@ def test_noise_is_seldom_taken_for_a_gain():
     assert taken <= 15  # 7.5 expected; more than 15 has a chance of .003
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 0.05])
 def test_the_interval_holds_the_gain_of_the_choice(effect):
     """That of per-query means, as though they were independent, holds it in .80 and .76."""

@@ -8,7 +8,7 @@ from tools.server_engines import one_line
 from tools.vendor_engines import make_served, search
 
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
-from assay.retrievers.engines.stores.redis import RedisSettings, WeightedScores
+from assay.retrievers.engines.stores.redis import RedisSettings, sum_weighted
 
 
 @pytest.fixture
@@ -46,5 +46,5 @@ def test_settings_that_redis_does_not_have():
         RedisSettings.model_validate({"depth": {"dense": 50}})
     with pytest.raises(ValidationError, match="rrf has no weights here"):
         RedisSettings.model_validate({"weights": {"dense": 2.0}})
-    fused = WeightedScores((2.0, 0.5)).fuse([(1, 0.5), (2, 0.0)], [(2, 3.0)])
+    fused = sum_weighted((2.0, 0.5)).fuse([(1, 0.5), (2, 0.0)], [(2, 3.0)])
     assert dict(fused) == pytest.approx({1: 1.5, 2: 2.5})

@@ -36,6 +36,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_faults(faulty, kind):
     told, passes = OTHERWISE.get((faulty.name, kind), FAULTS[kind])

@@ -15,12 +15,16 @@ from assay.retrievers.engines.servers import collections as service_collections
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
+pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
+
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(shared, rule):
     rule.check(shared.make)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -10,9 +10,10 @@ from tools.server_engines import one_line
 from tools.vendor_engines import make_served, search
 
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
+from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.stores.azure_cosmos_nosql import UnitedRanks
-from assay.retrievers.engines.stores.elasticsearch import LinearScores
-from assay.retrievers.engines.stores.mongodb import AveragedScores, SharedRanks
+from assay.retrievers.engines.stores.elasticsearch import sum_linear
+from assay.retrievers.engines.stores.mongodb import average_scores
 from assay.retrievers.services.retries import count_retries
 
 
@@ -180,18 +181,18 @@ def test_elasticsearch_answers_for_a_part(monkeypatch):
 
 def test_linear_scores_of_elasticsearch():
     dense, keyword = [(3, 0.8), (1, 0.4), (2, 0.0)], [(1, 7.0)]
-    fused = dict(LinearScores((2.0, 0.5)).fuse(dense, keyword))
+    fused = dict(sum_linear((2.0, 0.5)).fuse(dense, keyword))
     assert fused == pytest.approx({3: 2.0, 1: 1.0 + 3.5, 2: 0.0})
-    assert LinearScores((1.0, 1.0)).fuse([], []) == []
+    assert sum_linear((1.0, 1.0)).fuse([], []) == []
 
 
 def test_formulas_of_mongodb():
     keyword = [(4, 3.0), (5, 3.0), (6, 1.0)]
-    ranks = dict(SharedRanks(60, (1.0, 2.0)).fuse([(4, 0.9)], keyword))
+    ranks = dict(ReciprocalRanks(k=60, weights=(1.0, 2.0), shared=True).fuse([(4, 0.9)], keyword))
     assert ranks == pytest.approx({4: 3 / 61, 5: 2 / 61, 6: 2 / 63})
-    scaled = dict(AveragedScores("minMaxScaler", (2.0, 1.0)).fuse([(4, 0.5), (7, 0.1)], keyword))
+    scaled = dict(average_scores("minMaxScaler", (2.0, 1.0)).fuse([(4, 0.5), (7, 0.1)], keyword))
     assert scaled == pytest.approx({4: 1.5, 5: 0.5, 6: 0.0, 7: 0.0})
-    plain = dict(AveragedScores("none", (1.0, 0.0)).fuse([(4, 0.5)], keyword))
+    plain = dict(average_scores("none", (1.0, 0.0)).fuse([(4, 0.5)], keyword))
     assert plain == pytest.approx({4: 0.375})
 
 

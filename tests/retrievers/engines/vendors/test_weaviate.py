@@ -11,7 +11,7 @@ from tools.server_engines import one_line
 from tools.vendor_engines import make_served
 
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
-from assay.retrievers.engines.formulas import ScaledScores
+from assay.retrievers.engines.formulas import sum_scaled
 from assay.retrievers.engines.servers import collections
 from assay.retrievers.engines.stores.weaviate import WeaviateSettings, WeaviateStore
 
@@ -73,7 +73,7 @@ def test_relative_score_fusion_by_hand():
     fused = dict(formula.fuse(DENSE, KEYWORD))
     assert fused == pytest.approx({3: 0.75, 1: 0.75 * 0.75 + 0.25, 2: 0.0, 4: 0.0})
     # Equal scores all become the weight.
-    assert ScaledScores((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
+    assert sum_scaled((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
 
 
 def test_no_more_is_returned_than_a_list_is_deep(make):

@@ -1,10 +1,6 @@
 """Languages whose words do not stand between blanks: their terms, and who is told of them."""
 
 import re
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 from tools.recording_progress import RecordingProgress
 
 from assay.eval.collections.loading import load
-from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.base import Chunk
 from assay.retrievers.base.scripts import find_unspaced
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
-from assay.retrievers.text.cjk_segmentation import SEGMENTERS
+from assay.retrievers.text.analyzers import AnalyzerSettings, doubt
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
 CHINESE = "市立图书馆的书能借多久"
@@ -58,26 +53,8 @@ def test_bigrams(text, terms):
     assert BIGRAMS.analyze(text) == terms
 
 
-@pytest.mark.parametrize(
-    ("language", "package", "text", "terms"),
-    [
-        ("chinese", "jieba", "市立图书馆 X-1", ["市立", "图书", "书馆", "图书馆", "x-1", "x", "1"]),
-        ("japanese", "fugashi", JAPANESE, ["図書", "館", "猫", "本", "借りる"]),
-        ("japanese", "fugashi", "ネコをさがす", ["猫", "探す"]),
-        ("japanese", "fugashi", "安倍と阿部", ["安倍", "阿部"]),
-        ("korean", "kiwipiepy", KOREAN, ["도서관", "책", "빌리"]),
-        ("korean", "kiwipiepy", "도서관 猫", ["도서관", "猫"]),
-    ],
-)
-def test_words(language, package, text, terms):
-    pytest.importorskip(package, reason=f"needs the extra `{language}`")
-    settings = SETTINGS.validate_python({"language": language, "terms": "words"})
-    assert settings.build().analyze(text) == terms
-    assert package in find_versions(settings)
-
-
-def test_a_name_stands_for_bigrams():
-    whole = {"type": "unspaced", "language": "thai", "terms": "bigrams"}
+def test_a_name_stands_for_its_settings():
+    whole = {"type": "unspaced", "language": "thai"}
     assert SETTINGS.validate_python("thai") == SETTINGS.validate_python(whole)
     assert SETTINGS.validate_python({"language": "thai"}) == SETTINGS.validate_python(whole)
 
@@ -85,7 +62,7 @@ def test_a_name_stands_for_bigrams():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"language": "thai", "terms": "words"}, "no words of thai; set terms: bigrams"),
+        ({"language": "thai", "terms": "words"}, "Extra inputs"),
         ({"language": "korean", "stemming": True}, "Extra inputs"),
         ("japanase", "did you mean japanese"),
     ],
@@ -93,24 +70,6 @@ def test_a_name_stands_for_bigrams():
 def test_refuses(settings, says):
     with pytest.raises(ValidationError, match=says):
         SETTINGS.validate_python(settings)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def dictionaries():
-    """That of Kiwi takes 450 MB."""
-    yield
-    for segmenter in SEGMENTERS.values():
-        segmenter.cache_clear()  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("language", ["chinese", "japanese", "korean"])
-def test_without_its_package_the_extra_is_named(language, monkeypatch):
-    for name in ("jieba", "fugashi", "kiwipiepy"):
-        monkeypatch.setitem(sys.modules, name, None)
-    SEGMENTERS[language].cache_clear()  # type: ignore[attr-defined, index]
-    says = f"words of {language}: needs the extra `{language}`.*terms: bigrams"
-    with pytest.raises(AssayError, match=says):
-        make({"language": language, "terms": "words"})
 
 
 @given(st.text(LETTERS, max_size=40))
@@ -136,31 +95,6 @@ def test_long_texts_end():
         assert "" not in BIGRAMS.analyze(piece * 50_000)
 
 
-def test_threads_agree():
-    pytest.importorskip("fugashi", reason="needs the extra `japanese`")
-    analyzer = make({"language": "japanese", "terms": "words"})
-    texts = [f"{JAPANESE}{number}" for number in range(300)]
-    expected = [analyzer.analyze(text) for text in texts]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(analyzer.analyze, texts)) == expected
-
-
-def test_jieba_says_and_writes_nothing(tmp_path):
-    pytest.importorskip("jieba", reason="needs the extra `chinese`")
-    code = (
-        "from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings as S;"
-        "S(type='unspaced', language='chinese', terms='words').build().analyze('图书馆')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "default", "-c", code],
-        capture_output=True,
-        check=True,
-        env={"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])},
-    )
-    assert (done.stdout, done.stderr) == (b"", b"")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("texts", "languages"),
     [
@@ -183,9 +117,7 @@ def test_scripts_are_told_apart(texts, languages):
     [
         ("english", CHINESE, "analyzer english.*100% are Chinese.*with analyzer: chinese"),
         ("words", KOREAN, "analyzer words.*Korean.*analyzer: korean"),
-        ({"language": "chinese", "terms": "words"}, KOREAN, "^$"),
-        ({"language": "thai", "terms": "bigrams"}, CHINESE, "^$"),
-        ({"language": "chinese", "terms": "words"}, CHINESE, "^$"),
+        ("thai", CHINESE, "^$"),
         ("english", "plain English", "^$"),
     ],
 )
@@ -213,7 +145,7 @@ def test_a_leg_says_it_each_time(weights, tmp_path):
 
 @pytest.mark.parametrize("language", ["chinese", "japanese", "korean", "thai"])
 def test_notices_are_found(language, tmp_path):
-    """The figures of docs/pipelines.md, with bigrams."""
+    """The figures of docs/pipelines.md."""
     collection = load(f"town_notices:{language}")
     chunks = [
         Chunk(document.id, document.id, 0, len(document.text), document.text)
