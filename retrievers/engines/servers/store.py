@@ -81,7 +81,7 @@ class Row:
 
 
 class Target(NamedTuple):
-    """What is searched: a collection, and the positions that may be found, None for all."""
+    """A collection to search, and the positions that may be found, None for all."""
 
     name: str
     allowed: Allowed | None
