@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from assay.eval.api.stored_runs import load_runs
 from assay.eval.studies.comparison.differences import EFFECT
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.eval.api.systems import Judged, System
     from assay.eval.report.result import StudyResult
     from assay.eval.studies.comparison.collections import Collections
+    from assay.eval.studies.comparison.look import HeldOut
 
 
 def run(
@@ -122,6 +123,16 @@ def compare(
 ) -> "StudyResult[Collections]": ...
 
 
+@overload
+def compare(
+    first: "System",
+    *others: "System",
+    measures: Sequence[str] | None = None,
+    depth: int | None = None,
+    held_out: Literal[True],
+) -> "StudyResult[HeldOut]": ...
+
+
 def compare(
     first: "RunResult | System | Sequence[RunResult | System]",
     *others: "RunResult | System",
@@ -135,7 +146,8 @@ def compare(
     track: bool = False,
     dataset: "Sequence[Judged] | None" = None,
     asked: "str | Path | None" = None,
-) -> "ComparisonResult | StudyResult[Collections]":
+    held_out: bool = False,
+) -> "ComparisonResult | StudyResult[Collections] | StudyResult[HeldOut]":
     """Compare query by query, as `assay compare` does.
 
     Given two, the second is compared with the first. Three or more are ranked, and all pairs of
@@ -159,11 +171,13 @@ def compare(
         dataset: Several collections, each as `collection` may be: the second of two pipelines is
             compared with the first on each, and the difference on a new collection is predicted.
         asked: A file of real questions, one a line: the verdict is weighted for their style, too.
+        held_out: Ask the questions that the project holds out whether the second of two pipelines
+            is better. Each such look counts (`looks.jsonl`).
 
     Returns:
         The findings: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
         `.first_hits()`, `.plot()`, `.json()`. For several collections `.tables["effects"]`,
-        `.found.combined` and `.found.new`.
+        `.found.combined` and `.found.new`. For held-out questions only `.found.better`.
 
     Raises:
         AssayError: Runs were not judged alike, or what `run` raises.
@@ -210,6 +224,14 @@ def compare(
     progress = ConsoleProgress()
     systems = [*first, *others] if isinstance(first, list | tuple) else [first, *others]
     options = {"depth": depth, "limit": limit}
+    if held_out:
+        from assay.eval.report.result import StudyResult
+        from assay.eval.studies.comparison.look import look
+        from assay.eval.studies.comparison.look import report as report_look
+
+        asking = [make_experiment(what, (), collection, options, progress) for what in systems]
+        answer = look(asking, wanted or (), progress)
+        return StudyResult(answer, report_look(answer))
     if dataset is not None:
         from assay.eval.report.result import StudyResult
         from assay.eval.running.experiment import find_run

@@ -31,6 +31,8 @@ def print_standing(project: "Project") -> None:
     rows = list_runs(reports, scored=False) if reports.is_dir() else []
     findings = list_findings(reports) if reports.is_dir() else []
     print_text(f"{project.source}: {project.collection or 'no collection named'}")
+    if project.held_out:
+        print_text(f"held out  {project.held_out}: {_count_looks(project.held_out)}")
     newest: dict[str, RunRow | None] = {}
     for name, label in _list_labels(project):
         made = [row for row in rows if row.config == label]
@@ -43,6 +45,16 @@ def print_standing(project: "Project") -> None:
             print_text(f"{word:<10}{shorten(last.verdict, LONGEST)} ({day} UTC)")
     print_next(*_list_next(newest, findings, reports))
     click.echo("`assay ui` opens all reports; `assay --help` lists the commands")
+
+
+def _count_looks(held_out: str) -> str:
+    """Return the number of looks that the ledger leaves at a collection, in words."""
+    from assay.eval.report.formats import count
+    from assay.eval.statistics.looks import LOOKS
+    from assay.eval.studies.comparison.ledger import FILE, read_looks
+
+    looks = [item for item in read_looks(Path(FILE)) if item.held_out == Path(held_out).name]
+    return f"{count(looks[-1].left if looks else LOOKS, 'look')} left of {LOOKS}"
 
 
 def _list_labels(project: "Project") -> Iterator[tuple[str, str]]:

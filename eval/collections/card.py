@@ -221,8 +221,8 @@ class FileCard(Card):
         return tuple(self.judgments)
 
     def judgment_files(self, variant: str) -> list[str]:
-        """The files of one variant, in order of precedence."""
-        named = self.judgments[variant]
+        """The files of one variant, in order of precedence; a part lies in those of the first."""
+        named = self.judgments.get(variant, self.judgments[self.variants[0]])
         return [named] if isinstance(named, str) else named
 
     def names(self) -> tuple[str, ...]:

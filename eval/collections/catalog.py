@@ -10,6 +10,7 @@ from assay.eval.collections.card import FILE, NAME, Card
 from assay.eval.collections.formats.irds import PREFIX
 from assay.eval.collections.formats.reading import find_suffix
 from assay.eval.collections.formats.registry import find_format, list_formats
+from assay.eval.collections.parts import PARTS
 from assay.eval.shipped import find_shipped
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
@@ -71,8 +72,8 @@ def find(reference: str) -> tuple[Card, str]:
         card = find_card(reference)
         return card, card.variants[0]
     card = find_card(name)
-    if variant not in card.variants:
-        allowed = ", ".join(card.variants)
+    if variant not in (*card.variants, *PARTS):
+        allowed = ", ".join((*card.variants, *PARTS))
         near = suggest(variant, card.variants)
         raise AssayError(
             f"{reference}: there are no judgments {variant!r}; allowed: {allowed}{near}"

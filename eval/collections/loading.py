@@ -10,6 +10,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats.registry import find_format
 from assay.eval.collections.formats.source import Source
 from assay.eval.collections.location import find_data
+from assay.eval.collections.parts import take_part
 from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import Document, Progress
@@ -55,6 +56,9 @@ def load_card(
     `documents` are those of its files, where they have been read. Queries that nobody has judged
     are left out unless `unjudged`.
     """
+    if variant not in card.variants:
+        whole = load_card(card, card.variants[0], progress, documents, unjudged)
+        return take_part(whole, variant)
     source = open_source(card, Problems(strict=True, progress=progress))
     documents = source.documents() if documents is None else documents
     queries = source.queries().items

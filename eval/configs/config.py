@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from assay.eval.configs.engine_choice import check_keys, choose_engine
+from assay.eval.configs.held_out import check_open
 from assay.eval.configs.locations import default_dataset, find_project
 from assay.eval.configs.named_configs import find_base, find_config, split_engine
 from assay.eval.configs.overrides import apply_override, drop_nulls, merge
@@ -99,6 +100,7 @@ def make_config(
         lines = explain_errors(error, RunConfig, values)
         raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
     try:
+        check_open(config.dataset)
         return _reach(config, values)
     except AssayError as error:
         raise AssayError(f"{source}: {error}") from None

@@ -22,6 +22,9 @@ pipelines = [{pipeline}]
 baseline = "bm25"  # what `assay compare` holds the pipelines against
 # measures = ["nDCG@10", "Hit@5"]
 # reports = "reports"
+# To keep questions apart for verdicts (`assay compare --held-out`), and develop on the others:
+# collection = {development}
+# held_out = {held_out}
 """
 
 
@@ -41,6 +44,11 @@ class Project(Settings):
         default_factory=list, description="what is reported where a config names none"
     )
     reports: str | None = Field(None, min_length=1, description="the folder of runs and reports")
+    held_out: str | None = Field(
+        None,
+        min_length=1,
+        description="the questions kept apart: `assay compare --held-out` counts each look at them",
+    )
     _source: str = PrivateAttr("")
 
     @field_validator("measures")
@@ -120,9 +128,10 @@ def write_project(collection: str, pipeline: str) -> Path | None:
     """Write `assay.toml` into the working folder; return None if it has a project file already."""
     if read_project() is not None:
         return None
-    quoted = {"collection": collection, "pipeline": pipeline}
+    values = {"collection": collection, "pipeline": pipeline}
+    values |= {"development": f"{collection}:development", "held_out": f"{collection}:held-out"}
     # A string of JSON is one of TOML too.
-    text = TEXT.format(**{key: json.dumps(value) for key, value in quoted.items()})
+    text = TEXT.format(**{key: json.dumps(value) for key, value in values.items()})
     path = Path(FILE)
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -15,6 +15,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import DEPTH, make_config
+from assay.eval.configs.held_out import check_open
 from assay.eval.configs.locations import default_dataset, reports_folder
 from assay.eval.configs.named_configs import (
     find_config,
@@ -203,6 +204,8 @@ def _judge_object(
 ) -> Experiment:
     """Return the experiment for an object that is no config."""
     dataset = given.get("dataset") or default_dataset()
+    if not isinstance(collection, Collection):
+        check_open(dataset)
     judged = find_collection(collection or dataset, progress)
     for key in ("depth", "limit"):
         if key in given and (type(given[key]) is not int or given[key] < 1):

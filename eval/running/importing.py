@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.eval.collections.loading import load
+from assay.eval.configs.held_out import check_open
 from assay.eval.configs.locations import reports_folder
 from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute
 from assay.eval.runs.execution.replay import Replay, cover, describe_cut
@@ -32,6 +33,7 @@ def import_runs(
     changed and the runs are stored, nothing is read again; `rerun` makes new ones.
     Raises AssayError.
     """
+    check_open(dataset)
     runs = read_run_file(file, ties)
     whole = load(dataset, progress)
     replays = {}

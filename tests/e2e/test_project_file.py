@@ -92,7 +92,7 @@ def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "assay: assay.toml: base: unknown key; allowed: collection, pipelines, baseline, "
-        "measures, reports; did you mean baseline?\n"
+        "measures, reports, held_out; did you mean baseline?\n"
     )
 
 

@@ -129,6 +129,8 @@ def add_to_copy(
         values |= {"name": output.name, "location": ".", "source": _tell_source(card, origin)}
         source = open_source(card, Problems(strict=True))
         queries = {label.query_id for label in labels}
+        # A part of the questions has no judgments of its own.
+        variant = variant if variant in card.variants else card.variants[0]
         values |= source.convert_judgments(collection.gold, variant, queries, partial)
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
         write_atomically(partial / FILE, text.encode())

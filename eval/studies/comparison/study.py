@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from assay.eval.configs.held_out import suggest_look
 from assay.eval.configs.locations import find_project
 from assay.eval.configs.named_configs import add_engines, is_config
 from assay.eval.running.run_references import split_overrides
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from assay.eval.report.blocks import Report
     from assay.eval.running.experiment import Experiment
     from assay.eval.studies.comparison.collections import Collections
+    from assay.eval.studies.comparison.look import HeldOut
 
-    Found = Comparison | Collections
+    Found = Comparison | Collections | HeldOut
 
 
 class CompareOptions(StudyOptions):
@@ -58,6 +60,11 @@ class CompareOptions(StudyOptions):
     brief: bool = Field(
         False, description="Half a page in plain words, also for a pull request: brief.md."
     )
+    held_out: bool = Field(
+        False,
+        description="Is the second better than the first on the questions that assay.toml holds "
+        "out? Each such look counts.",
+    )
     no_report: bool = Field(False, description="Write no report, and log nothing to MLflow.")
     rerun: Annotated[bool, RERUN] = Field(False, description="Time the configs again.")
 
@@ -68,7 +75,9 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
     Without RUN: the pipelines that assay.toml names, with its baseline; a single RUN is compared
     with that too. Of two the second is compared with the first. Three or more are ranked and all
     pairs are compared; with --base RUN each of the others is compared with that one alone. Two
-    configs are compared on several collections where --dataset is given more than once.
+    configs are compared on several collections where --dataset is given more than once. With
+    --held-out two configs are compared on questions that nothing else reads, which say only whether
+    one is better, ten times: see looks.jsonl.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
@@ -88,6 +97,8 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
     if base is not None:
         named = [base, *(name for name in named if name != base)]
     references = add_engines(named, asked.engine)
+    if asked.held_out:
+        return _look(references, overrides, asked, lab)
     check_request(len(references), wanted, asked.effect)
 
     def compare(systems: Sequence[Any]) -> Comparison:
@@ -117,6 +128,24 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
     return found
 
 
+def _look(
+    references: Sequence[str], overrides: Sequence[str], asked: CompareOptions, lab: Lab
+) -> "HeldOut":
+    """Compare two configs on the held-out questions. Raises AssayError for other requests."""
+    from assay.eval.running.experiment import make_experiment
+    from assay.eval.studies.comparison.look import look
+
+    if asked.dataset or asked.asked:
+        raise AssayError(f"--{'dataset' if asked.dataset else 'asked'}: not with --held-out")
+    if stored := [name for name in references if not is_config(name)]:
+        raise AssayError(f"--held-out: compares configs, and {stored[0]} is none")
+    systems = [
+        make_experiment(reference, overrides, None, {}, lab.progress, asked.rerun)
+        for reference in references
+    ]
+    return look(systems, asked.measures, lab.progress)
+
+
 def _make(config: str, dataset: str, overrides: Sequence[str], lab: Lab) -> "Experiment":
     """Return the experiment of a config on a collection. Raises AssayError if it is no config."""
     from assay.eval.running.experiment import make_experiment
@@ -141,13 +170,17 @@ def report(found: "Found") -> "Report":
     """Return the report of a comparison."""
     if isinstance(found, Comparison):
         return report_briefly(found) if found.brief else report_runs(found)
-    from assay.eval.studies.comparison import collections_report
+    from assay.eval.studies.comparison import collections_report, look
 
+    if isinstance(found, look.HeldOut):
+        return look.report(found)
     return collections_report.report(found)
 
 
 def write(found: "Found", told: "Report", asked: CompareOptions, lab: Lab) -> Written:
     """Write the files of a comparison into a folder of its own, unless none are wanted."""
+    if asked.held_out:
+        return Written({})
     if not isinstance(found, Comparison):
         return Written({}) if asked.no_report else write_page(found, told, asked, lab)
     place = None if asked.no_report else write_compared(found, lab.reports, asked.rerun)
@@ -157,11 +190,22 @@ def write(found: "Found", told: "Report", asked: CompareOptions, lab: Lab) -> Wr
         place = place.with_name(BRIEF)
         write_pages(told, place, place.with_suffix(".md"))
     chosen = found.base if found.all_pairs else found.pairs[0].other
+    calls = [f"explain {chosen.run.manifest.id}"]
     return Written(
-        {"report": place},
-        [place] if place else [],
-        next=[f"explain {chosen.run.manifest.id}"],
+        {"report": place}, [place] if place else [], next=[*calls, *_suggest_look(found, asked)]
     )
+
+
+def _suggest_look(found: Comparison, asked: CompareOptions) -> list[str]:
+    """Return the call that asks the held-out questions of two configs, if the second is better."""
+    if (project := find_project()) is None:
+        return []
+    given, base = _complete(asked, project)
+    named = [name for name in dict.fromkeys([base, *given]) if name and "=" not in name]
+    if len(named) != 2 or not all(map(is_config, named)) or asked.engine:
+        return []
+    better = found.pairs[0].headline.verdict == "better"
+    return suggest_look(*named) if better else []
 
 
 def log(found: "Found", files: Sequence[Path], _: Lab) -> str | None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from assay.eval.configs.held_out import suggest_look
 from assay.eval.report.blocks import Report
 from assay.eval.report.files import BESIDE, write_beside
 from assay.eval.running.result_files import StoredResult, write_result
@@ -50,8 +51,10 @@ def write(found: Found, told: Report, asked: ChoiceOptions, lab: Lab) -> Written
     named = asked.output is not None
     path, said = write_result(path, result, BESIDE, named=named, force=asked.force)
     files = [path, *write_beside(found, told, path)]
-    on = f" --dataset {asked.datasets[0]}" if isinstance(found, SharedChoice) else ""
-    calls = [f"run {path}{on}", f"explain {path}{on}"]
+    shared = isinstance(found, SharedChoice)
+    on = f" --dataset {asked.datasets[0]}" if shared else ""
+    look = [] if shared or not found.ships else suggest_look(str(asked.config), str(path))
+    calls = [*look, f"run {path}{on}", f"explain {path}{on}"]
     return Written({"output": path, "report": files[2]}, files, said, calls)
 
 

@@ -1,6 +1,7 @@
 """A study that finds the best settings of a space, and their gain on unseen queries."""
 
 from assay.eval.cluster.distribution import distribute
+from assay.eval.configs.held_out import suggest_look
 from assay.eval.report.blocks import Report
 from assay.eval.running.study import Lab, Study, Written
 from assay.eval.studies.tuning.tuning import TunedPipeline, TuningOptions, log_tuning, run_tuning
@@ -32,7 +33,9 @@ def write(found: TunedPipeline, _: Report, asked: TuningOptions, lab: Lab) -> Wr
     path = asked.output or lab.reports / "tuned" / f"{found.id}.yaml"
     named = asked.output is not None
     files, said = found.write(path, named=named, force=asked.force)
-    return Written({"output": files[0], "report": files[-2]}, files, said)
+    places = {"output": files[0], "report": files[-2]}
+    look = suggest_look(asked.config, str(files[0])) if found.tuning.best is not None else []
+    return Written(places, files, said, look)
 
 
 STUDY = Study(

@@ -76,7 +76,7 @@ def test_pyproject_may_hold_it_and_assay_toml_goes_before():
     ("text", "said"),
     [
         ("pipelinez = []", "assay.toml: pipelinez: unknown key; allowed: collection, pipelines, "
-         "baseline, measures, reports; did you mean pipelines?"),
+         "baseline, measures, reports, held_out; did you mean pipelines?"),
         ('pipelines = "hybrid"', "assay.toml: pipelines: .*list"),
         ("collection = 3", "assay.toml: collection: .*string"),
         ('collection = ""', "assay.toml: collection: "),
