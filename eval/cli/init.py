@@ -185,7 +185,7 @@ def _print_gate(ci: str, workflow: "Mapping[Path, str]", pipeline: Path | None) 
 
     print_text(describe_package(ci, Path.cwd()))
     if (own := list_own(pipeline)) and not find_needs(own, Path.cwd()):
-        print_text(f"{own[0]} is code of yours: add what it needs to the job's line `pip install`")
+        print_text(f"{own[0]} is code of yours: let the job install what it needs, too")
     if ci == "gitlab" and Path(".gitlab-ci.yml") not in workflow:
         click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
     run = f"assay run {shlex.quote(show_path(pipeline))}" if pipeline else "assay run"
