@@ -263,7 +263,7 @@ def _climb_batch(
 
 
 class Ledger:
-    """The looks of one climb, as `assay.eval.studies.comparison.look` counts them."""
+    """The looks of one climb, as `assay.eval.studies.comparison.held_out.look` counts them."""
 
     def __init__(self) -> None:
         self.spent = 0

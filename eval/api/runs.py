@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.eval.api.systems import Judged, System
     from assay.eval.report.result import StudyResult
     from assay.eval.studies.comparison.collections import Collections
-    from assay.eval.studies.comparison.look import HeldOut
+    from assay.eval.studies.comparison.held_out.look import HeldOut
 
 
 def run(
@@ -226,8 +226,8 @@ def compare(
     options = {"depth": depth, "limit": limit}
     if held_out:
         from assay.eval.report.result import StudyResult
-        from assay.eval.studies.comparison.look import look
-        from assay.eval.studies.comparison.look import report as report_look
+        from assay.eval.studies.comparison.held_out.look import look
+        from assay.eval.studies.comparison.held_out.look import report as report_look
 
         asking = [make_experiment(what, (), collection, options, progress) for what in systems]
         answer = look(asking, wanted or (), progress)

@@ -51,7 +51,7 @@ def _count_looks(held_out: str) -> str:
     """Return the number of looks that the ledger leaves at a collection, in words."""
     from assay.eval.report.formats import count
     from assay.eval.statistics.looks import LOOKS
-    from assay.eval.studies.comparison.ledger import FILE, read_looks
+    from assay.eval.studies.comparison.held_out.ledger import FILE, read_looks
 
     looks = [item for item in read_looks(Path(FILE)) if item.held_out == Path(held_out).name]
     return f"{count(looks[-1].left if looks else LOOKS, 'look')} left of {LOOKS}"

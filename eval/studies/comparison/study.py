@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.eval.report.blocks import Report
     from assay.eval.running.experiment import Experiment
     from assay.eval.studies.comparison.collections import Collections
-    from assay.eval.studies.comparison.look import HeldOut
+    from assay.eval.studies.comparison.held_out.look import HeldOut
 
     Found = Comparison | Collections | HeldOut
 
@@ -133,7 +133,7 @@ def _look(
 ) -> "HeldOut":
     """Compare two configs on the held-out questions. Raises AssayError for other requests."""
     from assay.eval.running.experiment import make_experiment
-    from assay.eval.studies.comparison.look import look
+    from assay.eval.studies.comparison.held_out.look import look
 
     if asked.dataset or asked.asked:
         raise AssayError(f"--{'dataset' if asked.dataset else 'asked'}: not with --held-out")
@@ -170,7 +170,8 @@ def report(found: "Found") -> "Report":
     """Return the report of a comparison."""
     if isinstance(found, Comparison):
         return report_briefly(found) if found.brief else report_runs(found)
-    from assay.eval.studies.comparison import collections_report, look
+    from assay.eval.studies.comparison import collections_report
+    from assay.eval.studies.comparison.held_out import look
 
     if isinstance(found, look.HeldOut):
         return look.report(found)

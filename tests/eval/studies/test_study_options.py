@@ -94,10 +94,10 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ),
     ("ragas one", ("one",), {}),
     (
-        f"ragas one --metrics Faithfulness,ContextRecall -k 3 --answers --limit 2 {MODEL}",
+        f"ragas one --metrics Faithfulness,ContextRecall -k 3 --limit 2 {MODEL}",
         ("one",),
         {
-            "metrics": ["Faithfulness", "ContextRecall"], "k": 3, "answers": True, "limit": 2,
+            "metrics": ["Faithfulness", "ContextRecall"], "k": 3, "limit": 2,
             "asked": NAMED,
         },
     ),

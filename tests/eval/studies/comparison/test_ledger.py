@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.statistics.looks import LEVEL, LOOKS, find_least, is_better
-from assay.eval.studies.comparison.ledger import (
+from assay.eval.studies.comparison.held_out.ledger import (
     MARKS,
     Look,
     Question,

@@ -8,7 +8,7 @@ import pytest
 from tools.processes import ASSAY
 
 from assay import compare
-from assay.eval.studies.comparison import look
+from assay.eval.studies.comparison.held_out import look
 from assay.retrievers.base import AssayError
 
 DOCUMENTS = {f"d{i}": f"the answer about subject{i} is here" for i in range(40)}

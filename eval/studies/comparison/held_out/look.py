@@ -24,7 +24,7 @@ from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.statistics.looks import LEVEL, LOOKS, find_least, is_better
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Contrast, judge_claims
-from assay.eval.studies.comparison.ledger import (
+from assay.eval.studies.comparison.held_out.ledger import (
     FILE,
     Look,
     Question,

@@ -1,0 +1,1 @@
+"""Verdicts on questions that are held out: each look is counted."""
