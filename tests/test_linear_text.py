@@ -18,6 +18,7 @@ import pytest
 
 import assay.eval
 import assay.retrievers
+from assay.retrievers.base.patterns import compile_late
 
 ROOT = Path(__file__).parents[1]
 LENGTHS = (16, 24, 1000, 4000, 16_000)  # the short ones for what doubles at each character
@@ -52,8 +53,15 @@ def list_modules():
                 yield importlib.import_module(found.name)
 
 
+def settle(value):
+    """Return the pattern of one that is compiled late; other values as they are."""
+    late = type(value).__module__ == compile_late.__module__
+    return re.compile(value.pattern, value.flags) if late else value
+
+
 def find_patterns(value, depth=4):
     """Yield the patterns that a value is or holds."""
+    value = settle(value)
     if isinstance(value, re.Pattern):
         if isinstance(value.pattern, str):
             yield value
@@ -94,7 +102,7 @@ def collect():
         calls = set(re.findall(r"(?<![\w.])(\w+)\.(\w+)\(", source)) | outside
         # A pattern that a list or an argument hands on is called by a name of the moment.
         handed = {use for name, use in calls - outside if use in USES and not hasattr(module, name)}
-        for name, value in vars(module).items():
+        for name, value in [(name, settle(held)) for name, held in vars(module).items()]:
             uses = {use for called, use in calls if called == name and use in USES}
             for pattern in find_patterns(value):
                 found.setdefault(pattern, set()).update(

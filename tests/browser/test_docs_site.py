@@ -69,10 +69,10 @@ def test_what_is_generated_is_there(site):
 
 def test_search_works_from_a_file(opened):
     opened.click(".md-search__input")
-    opened.keyboard.type("significant")
+    opened.keyboard.type("randomisation")
     opened.wait_for_selector(".md-search-result__item")
     found = opened.locator(".md-search-result__list").inner_text()
-    assert "not significant" in found.lower()
+    assert "randomisation test" in found.lower()
 
 
 def test_every_page_fits_a_phone(site, opened):
