@@ -61,15 +61,15 @@ engines-down: ## stop these servers; what they stored stays
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)
 
-test: .venv/dev.installed ## lint, check types and run all tests but those of `st`, `slow` and `long`: five minutes on two cores
-	@echo "Lint, types and tests: about five minutes on two cores that do nothing else."
+test: .venv/dev.installed ## lint, check types and run all tests but those of `st`, `slow` and `long`: seven minutes on two cores
+	@echo "Lint, types and tests: about seven minutes on two cores that do nothing else."
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-slow: .venv/dev.installed ## run the tests that `make test` leaves out: kills, disks, browsers, servers, wheels, simulations
-	@echo "The slow tests: about a quarter of an hour on two cores that do nothing else."
+	@echo "The slow tests: ten minutes and more on two cores that do nothing else."
 	$(PYTEST) -n 2 --dist worksteal -m '(slow or long) and not st' $(PYTEST_ARGS)
 
 test-all: test test-slow ## run both

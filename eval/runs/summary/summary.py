@@ -30,6 +30,7 @@ from assay.eval.statistics.estimates import Estimate, OpenEstimate, estimate_per
 from assay.retrievers.base.near_empty import describe_near_empty, is_near_empty, shorten
 
 PERCENTILES = (50, 95, 99)
+NEAR_EMPTY_SHARE = 0.01  # of the chunks among the first hits, from which a run tells of them
 
 # Given a run and the names of measures, its scores.
 Score = Callable[[StoredRun, Sequence[str]], Scores]
@@ -242,7 +243,7 @@ def describe_shallow(run: StoredRun, names: Sequence[str]) -> str:
 
 
 def describe_first(run: StoredRun, k: int = 10) -> str:
-    """Return a sentence on near-empty chunks among the first `k` hits; "" if there are none.
+    """Return a sentence on near-empty chunks among the first `k` hits; "" for less than 1 in 100.
 
     Passages that the collection prescribes are no chunker's fault and do not count.
     """
@@ -253,6 +254,8 @@ def describe_first(run: StoredRun, k: int = 10) -> str:
         for chunk in chunks
         if chunk.id not in run.prescribed and is_near_empty(chunk)
     ]
+    if len(found) < NEAR_EMPTY_SHARE * len(chunks):
+        return ""
     return describe_near_empty(found, f"the {len(chunks):,} chunks among the first {k} hits")
 
 

@@ -1,10 +1,12 @@
 """Chunks with hardly a word besides headings: the rule, and where it is told."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from tools.command_line import call
 
+from assay.eval.runs.summary.summary import describe_first
 from assay.retrievers.base import Chunk
 from assay.retrievers.base.near_empty import describe_near_empty, is_near_empty
 
@@ -64,3 +66,13 @@ def test_ingest_and_run_tell_how_many_and_the_first(tmp_path, monkeypatch, capsy
     assert f"3 of the 6 chunks among the first 10 hits {told}" in say(*run)
     combined = say(*run, "documents.chunker={type: combine_split, respect_h2: false}")
     assert "besides headings" not in combined
+
+
+@pytest.mark.parametrize(("full", "told"), [(99, True), (100, False)])
+def test_a_run_tells_of_one_chunk_in_a_hundred(full, told):
+    texts = ["Word.", *["Dogs are kept on the deck at night."] * full]
+    chunks = [Chunk(f"c{i}", f"{i}.md", 0, len(text), text) for i, text in enumerate(texts)]
+    hits = [range(i, min(i + 10, len(chunks))) for i in range(0, len(chunks), 10)]
+    run = SimpleNamespace(lists=SimpleNamespace(chunks=chunks, hits=hits), prescribed=())
+    assert ("1 of the 100 chunks among the first 10 hits" in describe_first(run)) == told
+    assert bool(describe_first(run)) == told
