@@ -26,7 +26,8 @@ def check_open(reference: str) -> None:
     same = (card.path, card.location) == (held.path, held.location)
     if same and _may_share(held, part, variant):
         own = part == HELD_OUT and part not in held.variants
-        allowed = f"; allowed: {project.held_out.removesuffix(part)}{DEVELOPMENT}" if own else ""
+        other = f"{project.held_out.removesuffix(part)}{DEVELOPMENT}"
+        allowed = f"; allowed: {other}, as `collection` or by --dataset" if own else ""
         raise AssayError(
             f"dataset: {reference} has questions that {project.source} holds out, which only "
             f"`assay compare --held-out` reads{allowed}"
