@@ -331,7 +331,7 @@ def test_a_study_shows_itself_by_blocks():
             True,
         ),
         ("eval/cli/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", True),
-        ("eval/cli/x.py", "from assay.eval.cli.console import print_json", False),
+        ("eval/cli/x.py", "from assay.eval.cli.output import print_json", False),
         ("eval/running/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", False),
         ("eval/running/x.py", "from assay.eval.cli.run import run", True),
         ("eval/x.py", "from assay.eval.cli.run import run", True),

@@ -69,7 +69,7 @@ GROUPS = {
             ("gate hybrid", "gate hybrid --base ../main --markdown gate.md"),
         ),
         "baseline": Entry(
-            "baseline:baseline",
+            "gate:baseline",
             "Accept or show the baselines of the gate.",
             ("baseline accept hybrid", "baseline show hybrid"),
         ),

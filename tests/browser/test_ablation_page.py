@@ -5,7 +5,7 @@ from samples.ablation import RERANK, make_ablation, row
 
 from assay.eval.report.files import write_blocks
 from assay.eval.studies.ablation.analysis import MEASURES
-from assay.eval.studies.ablation.report import report
+from assay.eval.studies.ablation.study import report
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import pytest
 from samples.sweep import HOSTILE, make_sweep
 
 from assay.eval.report.files import write_blocks
-from assay.eval.studies.tuning.sweep_report import report
+from assay.eval.studies.tuning.sweep_study import report
 
 pytestmark = pytest.mark.slow
 

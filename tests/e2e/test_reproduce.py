@@ -8,7 +8,7 @@ import pytest
 from samples.published import UNEXPLAINED, read_facts, write_file, write_set
 
 from assay.eval.report.renderers.markdown import render
-from assay.eval.studies.reproduction.report import report
+from assay.eval.studies.reproduction.study import report
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 

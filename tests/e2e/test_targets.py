@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 from tools.processes import ROOT
 
 from assay.eval.report.renderers import markdown as renderer
-from assay.eval.studies.targets.report import report
 from assay.eval.studies.targets.results import Results
+from assay.eval.studies.targets.study import report
 
 TARGETS = f"""
 pipelines:

@@ -6,6 +6,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+from assay.eval.collections.collection import Query
 from assay.eval.collections.judgment_source import describe_absent, describe_models
 from assay.eval.report.formats import enumerate_words
 from assay.eval.runs import generated_answers
@@ -18,7 +19,6 @@ from assay.eval.runs.summary.attribution import Attribution, attribute
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
-from assay.eval.runs.summary.leaks import describe_bound
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.means import encode_mean, estimate_means
 from assay.eval.runs.summary.traffic import TrafficEstimates, estimate_traffic
@@ -274,3 +274,22 @@ def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> 
 
 def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:
     return {name: figure.value for name, figure in figures.items()}
+
+
+RULE_OF_THREE = 3  # Hanley and Lippman-Hand, JAMA 1983: of n with none, at most 3/n at 95 %
+
+
+def describe_bound(queries: Mapping[str, Query], day: str) -> str:
+    """Return a sentence that bounds the rate of leaks if none was seen; "" without principals.
+
+    `day` is the day of the run, whose permissions counted. Queries are counted, not hits: the hits
+    of one query are not independent.
+    """
+    asked = sum(bool(query.principal) for query in queries.values())
+    if not asked:
+        return ""
+    bound = min(1.0, RULE_OF_THREE / asked)
+    return (
+        f"No leak in {asked} queries with a principal, as of {day}: queries like them leak in at "
+        f"most {bound:.1%} of cases (3/n, 95 %)."
+    )

@@ -1,7 +1,10 @@
 """`assay answer`: a language model answers each query of stored runs from the hits returned."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 from pydantic import Field
@@ -9,8 +12,11 @@ from pydantic import Field
 from assay.eval.llm.asked_runs import AskedRuns, write
 from assay.eval.llm.asked_runs import log as log_runs
 from assay.eval.llm.costs import foretell
+from assay.eval.llm.fences import FENCES, fence
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import make_session
+from assay.eval.report.blocks import Column, Plot, Prose, Report, Table
+from assay.eval.report.formats import count
 from assay.eval.running.run import write_report
 from assay.eval.running.study import Lab, Preview, Study
 from assay.eval.running.study_options import (
@@ -20,16 +26,19 @@ from assay.eval.running.study_options import (
     RunsOptions,
 )
 from assay.eval.runs import generated_answers
+from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.files import PAGE
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
+from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
-from assay.eval.studies.answers.prompts import TASK, Case, RunCases, make_cases, read_answer
-from assay.eval.studies.answers.report import report
+from assay.eval.runs.summary.labels import label_runs
 from assay.eval.tracking.record import metric_name, with_interval
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, Chunk, Hit
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.errors import TooLongError
+from assay.retrievers.settings import Resources
+from assay.retrievers.stages.context import ContextSettings, assemble_marked
 from assay.retrievers.store.digest import digest
 
 MAX_TOKENS = 400
@@ -70,6 +79,91 @@ def find(asked: AnswerOptions, lab: Lab) -> AskedRuns[Answers]:
     cases, job = _prepare(asked, lab)
     replies = job.run()
     return AskedRuns([_write(each, replies, job, lab) for each in cases], job.ledger)
+
+
+NOTHING = "NO ANSWER"
+# An answer of the usual form and length.
+EXAMPLE = (
+    "Within thirty days, in writing, to the office that issued the permit [1]. A late filing is"
+    " accepted only where the delay was not the filer's fault [3]."
+)
+TASK = (
+    f"{FENCES}\n\nAnswer the question from the numbered passages between the marks alone. Be as"
+    " brief as the question allows. After each statement name in square brackets the passages that"
+    " bear it, as in [2] or [1][3]. If the passages do not hold the answer, write"
+    f" {NOTHING} and nothing else."
+)
+_NAMED = r"(\d+)(?:\s*[-‐-―]\s*(\d+))?"  # a passage, or the first and the last of several
+NAMED = re.compile(_NAMED)
+CITED = re.compile(rf"(?<!\s)\s*+\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
+# Some models give a reason after the words asked for.
+ABSTAINED = re.compile(rf"\W*(?:{NOTHING}\b.*|(?i:{NOTHING})\W*)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A query, its prompt, and the chunks of each numbered passage; no prompt without chunks."""
+
+    query: str
+    prompt: Prompt | None
+    chunks: Sequence[Sequence[Chunk]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCases:
+    """The cases of a run. `budget` is the tokens of a context; None if the run has that stage."""
+
+    run: StoredRun
+    cases: Sequence[Case]
+    budget: int | None
+
+
+def make_cases(
+    run: StoredRun, context_tokens: int | None, limit: int | None, resources: Resources
+) -> RunCases:
+    """Return the cases of `limit` evenly spaced queries of a run, or of all queries.
+
+    The context is the hits that the run's stage `context` kept. For a run without that stage, it is
+    the best hits within `context_tokens`, or within the default of that stage.
+    """
+    settings = ContextSettings(type="context")
+    if context_tokens is not None:
+        settings = settings.model_copy(update={"max_tokens": context_tokens})
+    stage = None if _has_context(run) else settings.build(resources)
+    queries = sample(tuple(run.queries.values()), limit)
+    cases = []
+    what = f"contexts of {run.manifest.name}"
+    for query in resources.progress.track(queries, what, len(queries)):
+        hits: Sequence[Hit] = run.rankings[query.id].hits
+        hits = stage.apply(query.text, hits).hits if stage else hits
+        context, chunks = assemble_marked(hits)
+        asked = f"\n{TASK}\n\nQuestion: {query.text}"
+        prompt = Prompt(fence(context), asked, example=EXAMPLE) if chunks else None
+        cases.append(Case(query.id, prompt, chunks))
+    return RunCases(run, cases, settings.max_tokens if stage else None)
+
+
+def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
+    """Return an answer without citations, the numbers cited, and True if the model abstained.
+
+    Numbers begin at 1. `[1, 3]` and `[1-3]` cite several passages.
+    """
+    named = (i for found in CITED.finditer(text) for i in _list_named(found[1], numbers))
+    cited = list(dict.fromkeys(named))
+    bare = CITED.sub("", text).strip()
+    abstained = not bare or ABSTAINED.fullmatch(bare) is not None
+    return ("" if abstained else bare), ([] if abstained else cited), abstained
+
+
+def _list_named(text: str, numbers: int) -> Iterator[int]:
+    """Yield the numbers that one citation names, within 1 to `numbers`."""
+    for first, last in NAMED.findall(text):
+        yield from range(max(int(first), 1), min(int(last or first), numbers) + 1)
+
+
+def _has_context(run: StoredRun) -> bool:
+    stages = run.manifest.config.get("retriever", {}).get("stages") or []
+    return any(stage.get("type") == "context" for stage in stages)
 
 
 def _prepare(asked: AnswerOptions, lab: Lab) -> tuple[Sequence[RunCases], Job]:
@@ -162,6 +256,44 @@ def _list_metrics(result: Answers) -> dict[str, float]:
 def log(found: AskedRuns[Answers], _files: Sequence[Path], lab: Lab) -> list[str]:
     """Add the scores to the MLflow runs of their runs; return the ids of these."""
     return log_runs(found, _list_metrics, lab)
+
+
+COLUMNS = (
+    Column("measure", "Measure", value=itemgetter(0)),
+    Column("mean", "Mean", "score", itemgetter(1)),
+    Column("n", "n", "count", lambda row: row[1].n),
+)
+NOTE = "Intervals: 95 %, Student's over queries. docs/judging.md has the measures."
+
+
+def report(found: AskedRuns[Answers]) -> Report:
+    """Return the report of the answers from runs."""
+    names = label_runs([result.run for result in found.results])
+    return Report(
+        id="",
+        kind="answers",
+        title="Answers",
+        verdict=[_tell(result) for result in found.results],
+        blocks=[
+            *(_show(name, result) for name, result in zip(names, found.results, strict=True)),
+            Prose("What is measured", NOTE, brief=True),
+            *found.show(),
+        ],
+    )
+
+
+def _tell(result: Answers) -> str:
+    number, of = len(result.answers), len(result.run.queries)
+    sample = "" if number == of else f" of {of}, a sample"
+    queries = count(number, "query", "queries")
+    words = f"{queries}{sample}, answered by {result.recipe.words}; {result.bill}"
+    return f"{result.run.manifest.id}: {words}"
+
+
+def _show(name: str, result: Answers) -> Table:
+    abstained = [(words, share) for words, share in result.abstained if share]
+    rows = [*result.means.items(), *abstained]
+    return Table(name, name, COLUMNS, rows, plot=Plot("mean", "whisker"))
 
 
 STUDY = Study(

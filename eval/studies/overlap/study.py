@@ -1,6 +1,6 @@
 """A study of how much the first hits of two pipelines agree, and where they differ most."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -12,7 +12,6 @@ from assay.eval.report.formats import count, percent, shorten
 from assay.eval.running.study import Argument, Lab, Study, StudyOptions
 from assay.eval.runs import environment
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from assay.eval.studies.overlap.agreement import find_jaccard, find_rbo
 from assay.retrievers.base import AssayError, Ranking
 from assay.retrievers.store.digest import digest
 
@@ -143,3 +142,38 @@ def _list_names(ranking: Ranking, asked: OverlapOptions) -> list[str]:
 
 
 STUDY = Study("overlap", OverlapOptions, find, report)
+
+
+PERSISTENCE = 0.9  # of a user who looks at ten hits on average
+
+
+def find_jaccard(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the Jaccard index: the share of the union that both have; 1 if both are empty."""
+    either = {*one, *other}
+    return len({*one} & {*other}) / len(either) if either else 1.0
+
+
+def find_rbo(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> float:
+    r"""Return the rank-biased overlap of two rankings, each without repetitions, extrapolated.
+
+    It is `RBO_ext` of Webber, Moffat and Zobel, "A similarity measure for indefinite rankings"
+    (TOIS 2010), equation 32, which takes lists of unequal lengths; 1 if both are empty.
+    """
+    short, long = sorted((one, other), key=len)
+    if not long:
+        return 1.0
+    seen_short: set[str] = set()
+    seen_long: set[str] = set()
+    total, common, at_short = 0.0, 0, 0
+    for depth, item in enumerate(long, start=1):
+        seen_long.add(item)
+        if depth <= len(short):
+            seen_short.add(short[depth - 1])
+        common = len(seen_long & seen_short)
+        total += common / depth * p**depth
+        if depth == len(short):
+            at_short = common
+        elif depth > len(short) > 0:
+            total += at_short * (depth - len(short)) / (depth * len(short)) * p**depth
+    tail = (common - at_short) / len(long) + (at_short / len(short) if short else 0.0)
+    return total * (1 - p) / p + tail * p ** len(long)

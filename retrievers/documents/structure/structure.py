@@ -2,6 +2,10 @@
 
 Markdown is read by a CommonMark parser with tables, once a document. All offsets count code
 points of the document's text.
+
+Known forms of admonitions: `Note:` at the head of a paragraph, `!!! note` of Python-Markdown with
+the text indented below it, and `:::note` up to `:::`. GitHub's `> [!NOTE]` is a quote, which is
+kept whole like any. Tabs, `=== "Linux"`, are no admonitions, and have a body of the same form.
 """
 
 import re
@@ -22,7 +26,6 @@ from assay.retrievers.base.markdown import (
     read_links,
     tokenize,
 )
-from assay.retrievers.documents.structure.admonitions import find_bodies, mark_admonitions
 from assay.retrievers.documents.structure.blocks import VERBATIM, Block, BlockKind, Link, Section
 from assay.retrievers.documents.structure.identifiers import COUNTED, NAMES, identify, join_id
 from assay.retrievers.documents.structure.numbered_lines import (
@@ -35,6 +38,7 @@ from assay.retrievers.documents.structure.paragraphs import Paragraph, number_pa
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+from itertools import chain, takewhile
 
 NESTED = 5  # admonitions in admonitions whose indented bodies are read
 # The beginnings of their lines, by depth of nesting.
@@ -266,3 +270,71 @@ def _are_numbers(run: Sequence[_Mark]) -> bool:
     small = sum(text[:1].islower() for text in words)
     firsts = {text.split()[0].lower().rstrip("s.,:;") for text in words if text}
     return 2 * small < len(run) and len(firsts) > 1
+
+
+_NAMED = re.compile(
+    r"[ \t]*[*_]{0,3}(?:note|warning|tip|important|caution|danger|attention|hint)[*_]{0,3}:", re.I
+)
+_INDENTED = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?)[ \t]+\w")
+_TAB = re.compile(r"[ \t]*===[!+]?[ \t]+[\"']")
+_FENCED = re.compile(r"[ \t]*:{3,}[ \t]*(?:\{[ \t]*)?\w")
+_FENCE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\Z", re.M)
+
+
+def mark_admonitions(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield the blocks of `text`, and before those of an admonition outside lists and quotes a
+    block for the whole of it; they are one level deeper, as the blocks of a quote are.
+    """
+    inside = 0
+    for number, block in enumerate(blocks):
+        end = _find_end(text, blocks, number)
+        if end:
+            yield replace(block, kind="admonition", end=end, depth=int(block.start < inside))
+            inside = max(inside, end)
+        yield replace(block, depth=block.depth + 1) if block.start < inside else block
+
+
+def find_bodies(text: str, blocks: Sequence[Block]) -> set[int]:
+    """Return the starts of bodies of admonitions and tabs that are indented like code."""
+    found = set()
+    for number, block in enumerate(blocks):
+        if _is_open(block) and (
+            _INDENTED.match(text, block.start) or _TAB.match(text, block.start)
+        ):
+            found |= {other.start for other in _list_indented(blocks, number)}
+    return found
+
+
+def _list_indented(blocks: Sequence[Block], number: int) -> Iterator[Block]:
+    later = (blocks[i] for i in range(number + 1, len(blocks)))
+    return takewhile(lambda other: other.kind == "indented", later)
+
+
+def _is_open(block: Block) -> bool:
+    return block.kind == "paragraph" and not block.depth
+
+
+def _find_end(text: str, blocks: Sequence[Block], number: int) -> int:
+    """Return the end of the admonition that opens with block `number`; 0 if none does."""
+    block = blocks[number]
+    if not _is_open(block):
+        return 0
+    if _NAMED.match(text, block.start):
+        return block.end
+    if _INDENTED.match(text, block.start):
+        indented = _list_indented(blocks, number)
+        return max((other.end for other in indented), default=block.end)
+    if _FENCED.match(text, block.start):
+        later = (blocks[i] for i in range(number + 1, len(blocks)))
+        inner = takewhile(lambda other: not _opens(text, other), later)
+        closed = (other.end for other in chain([block], inner) if _closes(text, other))
+        return next(closed, 0)
+    return 0
+
+
+def _opens(text: str, block: Block) -> bool:
+    return block.kind == "heading" or _FENCED.match(text, block.start) is not None
+
+
+def _closes(text: str, block: Block) -> bool:
+    return block.kind == "paragraph" and bool(_FENCE_END.search(text, block.start, block.end))

@@ -18,7 +18,7 @@ from tools.processes import ROOT
 from assay import compare, load_runs, load_tracked_runs, run, search
 from assay.eval.api import choosing, documents, runs, stored_runs, studies
 from assay.eval.report.frames import render
-from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
+from assay.eval.report.result import IntervalBar, draw_bars, plot_bars
 from assay.eval.runs import environment
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError

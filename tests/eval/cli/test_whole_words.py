@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from tools.processes import ASSAY, ROOT
 
-from assay.eval.cli.console import WholeWordConsole
+from assay.eval.cli.output import WholeWordConsole
 
 LONG = "compare-semantic-contextual-hybrid-hybrid_rrf-bm25-harbourline-and-more-of-such-names-yet"
 

@@ -13,7 +13,7 @@ from assay.eval.collections.authoring.author import render_unlocated
 from assay.eval.collections.authoring.questions import read_questions
 from assay.eval.collections.authoring.span_location import locate
 from assay.eval.collections.formats.cells import arm, render_table
-from assay.eval.studies.run.verification import verify
+from assay.eval.studies.run.verifying import verify
 from assay.retrievers.base import Document
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import pytest
 
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.runs.execution.searching import index, search
-from assay.eval.runs.summary.leaks import describe_bound
+from assay.eval.runs.summary.summary import describe_bound
 from assay.retrievers.base import AssayError, Hit, LeakError, Quiet, Ranking
 from assay.retrievers.legs.graph import GraphLeg
 from assay.retrievers.legs.leg_set import LegGroup

@@ -11,7 +11,7 @@ from assay.eval.runs.execution.execution import RunSpec, execute, make_ready
 from assay.eval.runs.execution.unstored import search_unstored
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import read_run_file
-from assay.eval.studies.run.verification import verify
+from assay.eval.studies.run.verifying import verify
 from assay.retrievers.base import (
     AssayError,
     Chunk,

@@ -6,8 +6,8 @@ from samples.tracked_run import client
 
 from assay.eval.configs.engine_settings import read_engine
 from assay.eval.report.files import write_blocks
-from assay.eval.studies.stores.recall.report import report as report_curve
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
+from assay.eval.studies.stores.recall.study import report as report_curve
 from assay.eval.tracking.delivery import log_result
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

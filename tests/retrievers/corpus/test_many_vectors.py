@@ -18,7 +18,7 @@ from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.engines.stores import lancedb
 from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.compression import CompressedVectors
-from assay.retrievers.models import caching, vector_cache
+from assay.retrievers.models import caching
 from assay.retrievers.models.base import EncodedPart, Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.services.prices import FREE, Prices, Usage
@@ -57,8 +57,7 @@ class Drawing(Encoder):
 def small(monkeypatch):
     """Map the vectors of more than three texts, five texts at a time."""
     monkeypatch.setattr(caching, "MOST_HELD", 3)
-    for module in (caching, vector_cache):
-        monkeypatch.setattr(module, "PART", 5)
+    monkeypatch.setattr(caching, "PART", 5)
 
 
 @pytest.mark.usefixtures("small")

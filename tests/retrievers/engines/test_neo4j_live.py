@@ -11,7 +11,7 @@ from tools.leg_stores import check_pair
 
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.eval.studies.targets.staleness import count_stale
+from assay.eval.studies.targets.ingests import count_stale
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index

@@ -20,8 +20,8 @@ from tools.served_models import choose_encoder, unit
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.models.caching import VECTORS_KIND
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.models.vector_cache import VECTORS_KIND
 from assay.retrievers.part_conformance import check_part
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services import cost_meter as charges

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tools.served_models import choose_llm, choose_reranker, make_hits, read_reranker
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.anthropic import AnthropicSettings
+from assay.retrievers.language_models.providers import AnthropicSettings
 from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.served.listwise import read_permutation
 from assay.retrievers.part_conformance import check_part

@@ -8,7 +8,7 @@ from tools.processes import ROOT
 from assay.eval.configs.config import load_config
 from assay.eval.report.run_page.indexing import tabulate_index
 from assay.retrievers.base import Document, Passage
-from assay.retrievers.models.vector_cache import SECONDS_KIND
+from assay.retrievers.models.caching import SECONDS_KIND
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 

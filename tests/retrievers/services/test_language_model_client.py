@@ -19,8 +19,8 @@ from tools.llm_fixtures import PRICES, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.anthropic import AnthropicSettings
 from assay.retrievers.language_models.openai import OpenAiSettings
+from assay.retrievers.language_models.providers import AnthropicSettings
 from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.settings import Resources

@@ -9,8 +9,8 @@ from samples.claims import make_claims
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.files import write_blocks
 from assay.eval.statistics.estimates import OpenEstimate
-from assay.eval.studies.ablation.report import report
 from assay.eval.studies.ablation.running import caution, check, make_plan
+from assay.eval.studies.ablation.study import report
 from assay.eval.studies.ablation.variants import (
     Variant,
     list_parts,

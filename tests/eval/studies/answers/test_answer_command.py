@@ -29,7 +29,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.generated import KINDS, ModelAnswer, ReferenceAnswer, score, split_tokens
 from assay.eval.scoring.join import RetrievedChunk
 from assay.eval.scoring.measures import find
-from assay.eval.studies.answers.prompts import read_answer
+from assay.eval.studies.answers.study import read_answer
 from assay.retrievers.base import AssayError, Chunk
 
 ASKED = ("--provider", "openai", "--model", "m", "--prices", "1,1,1,10", "--no-track")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay import audit
 from assay.eval.cli.main import assay
-from assay.eval.studies.audit.arithmetic import find_needed, limit_sd, list_sign_tests
+from assay.eval.studies.audit.study import find_needed, limit_sd, list_sign_tests
 
 
 @given(st.integers(3, 400), st.floats(-0.3, 0.3), st.floats(0.01, 0.5))

@@ -9,14 +9,13 @@ from hypothesis.extra.numpy import arrays
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.statistics.significance import find_detectable
-from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
     Contrast,
     Difference,
     judge_family,
     judge_parts,
 )
-from assay.eval.studies.comparison.gatekeeping import judge_stages
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 MEASURES = ("MRR@10", "Hit@1")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.studies.gate.baseline_pipeline import opened
-from assay.eval.studies.gate.revisions import extract, find_commit
+from assay.eval.studies.gate.baseline_pipeline import extract, find_commit, opened
 from assay.retrievers.base import AssayError
 
 Git = Callable[..., None]

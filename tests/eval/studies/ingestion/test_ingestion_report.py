@@ -12,8 +12,8 @@ from assay.eval.report.files import write_blocks
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.ingestion.report import report, times, tokens, warnings
 from assay.eval.studies.ingestion.result import IngestionResult
+from assay.eval.studies.ingestion.study import report, times, tokens, warnings
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.running.study import Lab
-from assay.eval.studies.overlap.agreement import find_jaccard, find_rbo
-from assay.eval.studies.overlap.study import STUDY, OverlapOptions
+from assay.eval.studies.overlap.study import STUDY, OverlapOptions, find_jaccard, find_rbo
 from assay.retrievers.base import AssayError, Quiet
 
 LISTS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

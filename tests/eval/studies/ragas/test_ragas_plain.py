@@ -11,10 +11,10 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring import measures
-from assay.eval.studies.ragas import plain
 from assay.eval.studies.ragas.beside import compare
 from assay.eval.studies.ragas.metrics import METRICS, choose
 from assay.eval.studies.ragas.samples import Sample, make_samples
+from assay.eval.studies.ragas.study import score
 from assay.retrievers.base import AssayError, Quiet
 
 pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra `ragas`")
@@ -29,8 +29,8 @@ def make_sample(ids, gold, contexts=(), gold_contexts=()):
     )
 
 
-def score(name, sample):
-    (found,) = plain.score(choose([name], judge=False), [sample], Quiet())
+def score_one(name, sample):
+    (found,) = score(choose([name], judge=False), [sample], Quiet())
     return found.values["q"]
 
 
@@ -45,22 +45,22 @@ def score(name, sample):
 )
 def test_by_ids_is_set_arithmetic(ids, gold, recall, precision):
     sample = make_sample(ids, gold)
-    assert score("IDBasedContextRecall", sample) == pytest.approx(recall)
-    assert score("IDBasedContextPrecision", sample) == pytest.approx(precision)
+    assert score_one("IDBasedContextRecall", sample) == pytest.approx(recall)
+    assert score_one("IDBasedContextPrecision", sample) == pytest.approx(precision)
 
 
 def test_by_text_takes_what_is_half_alike():
     """Edit distance over the longer length: `abcd` to `abxy` is 2 of 4, to `abcdefgh` 4 of 8."""
     exact = make_sample("123", "g", ("zzzz", "abcd", "yyyy"), ("abcd", "wwww"))
-    assert score("NonLLMContextRecall", exact) == 1 / 2
-    assert score("NonLLMContextPrecisionWithReference", exact) == pytest.approx(1 / 2)
+    assert score_one("NonLLMContextRecall", exact) == 1 / 2
+    assert score_one("NonLLMContextPrecisionWithReference", exact) == pytest.approx(1 / 2)
     # Half alike is enough for precision, and not for recall.
     half = make_sample("12", "g", ("abxy", "zzzz"), ("abcd",))
-    assert score("NonLLMContextPrecisionWithReference", half) == pytest.approx(1)
-    assert score("NonLLMContextRecall", half) == 0
+    assert score_one("NonLLMContextPrecisionWithReference", half) == pytest.approx(1)
+    assert score_one("NonLLMContextRecall", half) == 0
     # A chunk that holds the whole gold text within a longer one is not similar to it.
     within = make_sample("1", "g", ("abcd" + "z" * 12,), ("abcd",))
-    assert score("NonLLMContextRecall", within) == 0
+    assert score_one("NonLLMContextRecall", within) == 0
 
 
 def test_average_precision_is_over_the_chunks_found_relevant():
@@ -68,17 +68,17 @@ def test_average_precision_is_over_the_chunks_found_relevant():
     contexts = ("zzzz", "abcd", "yyyy", "efgh")
     for gold in (("abcd", "efgh"), ("abcd", "efgh", "ijkl", "mnop")):
         sample = make_sample("1234", "g", contexts, gold)
-        assert score("NonLLMContextPrecisionWithReference", sample) == pytest.approx(1 / 2)
+        assert score_one("NonLLMContextPrecisionWithReference", sample) == pytest.approx(1 / 2)
 
 
 def test_nothing_returned_scores_0_and_is_counted():
-    for found in plain.score(BY_TEXT, [make_sample("", "g")], Quiet()):
+    for found in score(BY_TEXT, [make_sample("", "g")], Quiet()):
         assert found.values == {"q": 0.0}
         assert found.empty == ("q",)
 
 
 def test_a_query_without_relevant_gold_has_no_score():
-    for found in plain.score(BY_TEXT, [make_sample("abc", "", gold_contexts=("x",))], Quiet()):
+    for found in score(BY_TEXT, [make_sample("abc", "", gold_contexts=("x",))], Quiet()):
         assert found.values == {}
         assert found.missing == {"q": "no gold item is relevant"}
 
@@ -103,7 +103,7 @@ def test_samples_show_what_the_measures_are_computed_on(tmp_path):
 
 def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_path):
     run = make_run(tmp_path, "planned", [1, 2, 3, 5, 6, 0, 1, 4])
-    scores = plain.score(BY_TEXT, make_samples(run, 5), Quiet())
+    scores = score(BY_TEXT, make_samples(run, 5), Quiet())
     for item in compare(run, scores, 5)[:2]:
         assert item.measure in ("Recall@5", "P@5")
         assert item.differ == 0
@@ -115,7 +115,7 @@ def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_pat
 def test_a_planted_disagreement_is_found(tmp_path):
     """Three hits for a query with one of them relevant: precision 1/3 for ragas, P@5 1/5."""
     run = make_run(tmp_path, "planned", [1, 2, 3])
-    (scores,) = plain.score(
+    (scores,) = score(
         choose(["IDBasedContextPrecision"], judge=False), make_samples(run, 5), Quiet()
     )
     (item,) = compare(run, [scores], 5)
@@ -140,9 +140,9 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path):
     collection = replace(collection, gold={**collection.gold, "q0": halves})
     run = make_run(tmp_path, "planned", [1, 1], collection=collection)
     metrics = choose(["IDBasedContextRecall"], judge=False)
-    (both,) = compare(run, plain.score(metrics, make_samples(run, 2), Quiet()), 2)
+    (both,) = compare(run, score(metrics, make_samples(run, 2), Quiet()), 2)
     assert both.scores.values == {"q0": 1.0, "q1": 1.0}
-    (item,) = compare(run, plain.score(metrics, make_samples(run, 1), Quiet()), 1)
+    (item,) = compare(run, score(metrics, make_samples(run, 1), Quiet()), 1)
     assert item.scores.values == {"q0": 0.5, "q1": 1.0}, "one item has a place among the first hit"
     assert item.measure == "Recall@1"
     assert [(gap.query, gap.measure) for gap in item.disagreements] == [("q0", 1.0)]
@@ -152,12 +152,12 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path):
 def test_scoring_writes_nothing_below_the_home_directory(tmp_path):
     code = (
         "from assay.eval import no_telemetry; no_telemetry.disable()\n"
-        "from assay.eval.studies.ragas import plain\n"
+        "from assay.eval.studies.ragas.study import score\n"
         "from assay.eval.studies.ragas.metrics import choose\n"
         "from assay.eval.studies.ragas.samples import Sample\n"
         "from assay.retrievers.base import Quiet\n"
         "one = ('a',); sample = Sample('q', '?', one, one, one, one, one, '')\n"
-        "print([dict(f.values) for f in plain.score(choose([], judge=False), [sample], Quiet())])"
+        "print([dict(f.values) for f in score(choose([], judge=False), [sample], Quiet())])"
     )
     home = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(
@@ -171,7 +171,7 @@ def test_scoring_writes_nothing_below_the_home_directory(tmp_path):
 def test_a_missing_extra_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "ragas.metrics", None)
     with pytest.raises(AssayError, match=r"needs the extra `ragas`: make extra NAME=") as caught:
-        plain.score(BY_TEXT, [make_sample("a", "a")], Quiet())
+        score(BY_TEXT, [make_sample("a", "a")], Quiet())
     assert "\n" not in str(caught.value)
 
 

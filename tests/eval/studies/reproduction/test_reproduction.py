@@ -8,8 +8,8 @@ from tools.processes import ROOT
 
 from assay.eval.report.renderers.markdown import render
 from assay.eval.studies.reproduction.analysis import judge
-from assay.eval.studies.reproduction.report import report
 from assay.eval.studies.reproduction.settings import PublishedFigure, Tolerance, load_settings
+from assay.eval.studies.reproduction.study import report
 from assay.retrievers.base import AssayError
 
 

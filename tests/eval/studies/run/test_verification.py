@@ -17,7 +17,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.summary.exports import as_word, export
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.measures import DEFAULT
-from assay.eval.studies.run.verification import verify
+from assay.eval.studies.run.verifying import verify
 from assay.retrievers.base import AssayError
 
 MEASURES = (

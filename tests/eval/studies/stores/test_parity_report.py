@@ -13,8 +13,8 @@ from assay.eval.cli.report_screen import print_report
 from assay.eval.configs.engine_settings import read_engine
 from assay.eval.report.files import write_blocks
 from assay.eval.report.renderers.frames import list_metrics, tabulate
-from assay.eval.studies.stores.parity import report as parity
-from assay.eval.studies.stores.recall import report as recall
+from assay.eval.studies.stores.parity import study as parity
+from assay.eval.studies.stores.recall import study as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine

@@ -12,7 +12,7 @@ from assay.retrievers.engines.formulas import (
     sum_deviations,
     sum_scaled,
 )
-from assay.retrievers.engines.parity.ties import settle_ties
+from assay.retrievers.engines.parity.parity import settle_ties
 from assay.retrievers.fusion.ranking import ordered
 
 FORMULAS: list[Formula] = [

@@ -21,8 +21,8 @@ from assay.eval.studies.stores.recall.filters import (
     parse_shares,
     search_among,
 )
-from assay.eval.studies.stores.recall.report import report
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
+from assay.eval.studies.stores.recall.study import report
 from assay.retrievers.base import AssayError
 from assay.retrievers.fusion.ranking import Positions, Scored, best
 from assay.retrievers.legs.leg_set import over_fetch

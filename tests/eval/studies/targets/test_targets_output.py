@@ -10,9 +10,9 @@ from tools.processes import ROOT
 from assay.eval.report.renderers import markdown, page
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.targets.limits import Limits
-from assay.eval.studies.targets.report import report
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
 from assay.eval.studies.targets.settings import load_settings
+from assay.eval.studies.targets.study import report
 
 ENVIRONMENT = {
     "git": {"commit": "a" * 40, "dirty": True}, "python": "3.11", "cores": 2, "processor": "CPU",

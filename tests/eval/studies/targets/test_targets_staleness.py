@@ -6,7 +6,7 @@ import pytest
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.studies.targets.staleness import count_stale
+from assay.eval.studies.targets.ingests import count_stale
 from assay.retrievers.base import (
     AssayError,
     Chunk,

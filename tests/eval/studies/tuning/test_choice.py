@@ -37,8 +37,7 @@ from assay.eval.studies.tuning.candidates import (
     merge,
 )
 from assay.eval.studies.tuning.choice import Trial
-from assay.eval.studies.tuning.choice_report import report
-from assay.eval.studies.tuning.choice_study import STUDY
+from assay.eval.studies.tuning.choice_study import STUDY, report
 from assay.eval.studies.tuning.choosing import ChoiceOptions, split_queries
 from assay.retrievers.base import Quiet
 

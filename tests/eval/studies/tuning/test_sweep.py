@@ -13,8 +13,8 @@ from samples.sweep import HOSTILE, make_priced, make_sweep
 from assay.eval.report.files import write_blocks
 from assay.eval.report.scatter import draw_scatter
 from assay.eval.studies.tuning.sweep import find_front
-from assay.eval.studies.tuning.sweep_report import report
 from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
+from assay.eval.studies.tuning.sweep_study import report
 from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[4]
