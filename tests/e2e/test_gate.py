@@ -35,7 +35,7 @@ def reports(tmp_path_factory):
 def call(assay, reports):
     """Call the command line on reports of this module's own, off GitHub unless told."""
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments, **environment):
         return assay(
             *arguments, **({"ASSAY_REPORTS": str(reports), "GITHUB_ACTIONS": ""} | environment)
         )

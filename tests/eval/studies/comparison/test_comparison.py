@@ -179,7 +179,7 @@ def test_a_ratio_of_a_busy_machine_is_called_so(folder):
         "other processes used 43 % of the 2 cores while queries were timed"
     )
 
-    def warn(others: float | None, timed_together: bool) -> list[str]:
+    def warn(others, timed_together):
         found = load.model_copy(update={"others": others})
         timing = InterleavedTiming(queries=[], milliseconds=times, load=found)
         apart = replace(runs[1], manifest=runs[1].manifest.model_copy(update={"load": found}))

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,6 @@ from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.machine_load import MachineLoad
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import detectable
@@ -188,7 +186,7 @@ def test_p_values():
 
 
 def test_runs_of_one_config_are_told_apart(runs):
-    def vary(run: StoredRun, **changes: Any) -> StoredRun:
+    def vary(run, **changes):
         return replace(run, manifest=run.manifest.model_copy(update=changes))
 
     config = runs[0].manifest.config

@@ -12,7 +12,6 @@ from assay.eval.statistics.significance import find_detectable
 from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
     Contrast,
-    Difference,
     judge_family,
     judge_parts,
 )
@@ -124,7 +123,7 @@ def test_other_measures_are_tested_after_the_headline_only():
     noise = [rng.choice([0.1, -0.1]) for _ in range(60)]
     noise = [value - sum(noise) / 60 for value in noise]
 
-    def judge(shifts: dict[str, float]) -> dict[str, Difference]:
+    def judge(shifts):
         contrasts = [
             contrast(name, [0.4] * 60, [value + shift for value in noise])
             for name, shift in shifts.items()

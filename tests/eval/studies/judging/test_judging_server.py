@@ -33,7 +33,7 @@ def server(sheet, grades):
 def request(server, path, body=None, **headers):
     """Send what the page would; a header of None is left out."""
     home = f"127.0.0.1:{server.server_port}"
-    sent: dict[str, str | None] = {"Host": home, "Cookie": f"{server.cookie}={server.token}"}
+    sent = {"Host": home, "Cookie": f"{server.cookie}={server.token}"}
     if body is not None:
         sent |= {"Origin": f"http://{home}", "Content-Type": "application/json"}
         sent |= {"Content-Length": str(len(body))}

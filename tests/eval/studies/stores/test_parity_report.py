@@ -17,7 +17,6 @@ from assay.eval.studies.stores.parity import study as parity
 from assay.eval.studies.stores.recall import study as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -41,12 +40,12 @@ def lying(cache):
 
 
 class Elements(HTMLParser):
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.tags: list[str] = []
+        self.tags = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
 
 
@@ -138,7 +137,7 @@ def test_the_curve_of_recall(cache, tmp_path):
 
 
 def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):
-    def repeat(engine: Engine) -> Engine:
+    def repeat(engine):
         search = engine.hybrid
         engine.hybrid = lambda text, vector, limit: [  # type: ignore[method-assign]
             *(found := search(text, vector, limit - 1)), found[-1],

@@ -29,7 +29,7 @@ POINTS = [
 
 @given(st.one_of(POINTS))
 def test_the_front_is_what_no_other_point_beats(points):
-    def beaten(point: tuple[int, ...]) -> bool:
+    def beaten(point):
         return any(
             all(one <= two for one, two in zip(other[:-1], point[:-1], strict=True))
             and other[-1] >= point[-1]
