@@ -52,15 +52,6 @@ def test_what_only_this_run_alone_would_show_is_named(folder):
     assert among.unshown == ("MRR@10",)
 
 
-def test_verdicts_where_nothing_is_significant(folder):
-    base = make_run(folder, "base", [4] * 40)
-    nearly = make_run(folder, "nearly", [5, 3] * 4 + [4] * 32)
-    (pair,) = compare([base, nearly], ("MRR@10",)).pairs
-    assert pair.differences[0].verdict == "no difference shown"
-    (pair,) = compare([base, nearly], ("MRR@10",), effect=0.001).pairs
-    assert pair.differences[0].verdict == "not shown (too few queries)"
-
-
 @pytest.mark.parametrize(
     ("n", "verdict"), [(40, "not shown (too few queries)"), (160, "no difference shown")]
 )
@@ -97,8 +88,6 @@ def test_what_few_moved_shows_alone_is_not_detectable_among_others():
         "no difference shown",
         "not shown (too few queries)",
     ]
-    assert found[0].detectable is not None
-    assert found[1].detectable is not None
     assert found[0].detectable < 0.05 < found[1].detectable
 
 

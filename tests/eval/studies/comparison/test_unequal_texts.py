@@ -85,17 +85,6 @@ def test_half_as_much_again_is_told(words, told, tmp_path, monkeypatch):
     assert bool(describe_tokens(["short", "long"], means)) == told
 
 
-def test_runs_that_return_as_much_are_compared_as_ever(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def mirrored(query, k):
-        return whole(query, k)[::-1]
-
-    found = compare([mirrored, whole], collection=COLLECTION).found
-    assert found.tokens == ""
-    assert found.verdict == found.conclusions
-
-
 def test_runs_that_keep_few_hits_are_compared_by_these():
     collection = {
         "documents": {"long": "ferry " * 300, "short": "ferry"},
