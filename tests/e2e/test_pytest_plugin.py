@@ -124,7 +124,6 @@ def test_figures_pass_and_stand_in_junit_and_a_failure_says_what_was_lost(sessio
     assert "q1:" not in missed
     assert "assertions.py" not in missed  # the traceback ends in the user's own line
     page = re.search(r"report  (\S+)", missed)
-    assert page
     assert Path(page[1]).is_file()
 
     assert "colection: unknown; allowed: collection, measures, depth" in read("test_misnamed")

@@ -99,8 +99,7 @@ def call(*words):
 
 
 def call_json(*words):
-    found = json.loads(call(*words, "--json"))
-    return found
+    return json.loads(call(*words, "--json"))
 
 
 def fail(*words):

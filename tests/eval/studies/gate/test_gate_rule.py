@@ -45,7 +45,6 @@ def test_an_unchanged_run_passes(folder, baseline):
     (item,) = report.measures
     assert report.verdict == item.verdict == "pass"
     assert (item.p, item.wins, item.ties, item.losses) == (1.0, 0, 60, 0)
-    assert item.finds is not None  # what a few queries that lose everything would take
     assert item.finds > 0.05
     assert item.finds_spread == pytest.approx(item.minimum_effect)
     assert item.minimum_effect < item.margin < item.base / 3
@@ -280,7 +279,6 @@ def test_outputs(folder, baseline):
     slow = judge_latency(times, LatencyLimits())
     report = judge(baseline, run, SETTINGS, slow)
     suite = Xml.fromstring(gate_output.render_junit(report, strict=False)).find("testsuite")
-    assert suite is not None
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
         "tests": "5",
         "failures": "3",
@@ -328,7 +326,6 @@ def test_texts_of_others_stay_text():
     hostile = "a|b <img src=x> @all \x00\x1b `x` [l](u)\nnew"
     root = Xml.fromstring(gate_output.render_junit_failure("x", hostile))
     error = root.find("testsuite/testcase/error")
-    assert error is not None
     assert "<img src=x>" in (error.text or "")
     markdown = gate_output.render_failure("x", hostile)
     assert "a\\|b &lt;img src=x&gt; @\u200ball" in markdown

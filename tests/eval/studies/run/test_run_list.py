@@ -50,8 +50,7 @@ def call(*arguments, **options):
 def listed(*arguments):
     done = call("list", *arguments, "--json")
     assert done.exit_code == 0, done.exception
-    found = json.loads(done.output)["runs"]
-    return found
+    return json.loads(done.output)["runs"]
 
 
 def test_the_newest_come_first_with_their_means(reports):

@@ -251,7 +251,6 @@ def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is():
     assert frame["lead"].tolist()[1:] == pytest.approx([0.1, 0.2])
     assert "their intervals are simultaneous at 95 %" in judged.note
     drawn = draw_scatter(judged, judged.scatters[0])
-    assert drawn
     assert sorted(mark.number for mark in drawn.marks) == [1, 2, 3]
     tried = told.tables["tried"]
     assert tried.title == "What was tried, on the 60 questions of the choice"
