@@ -10,7 +10,7 @@ from threading import Lock
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.judged_guide import APT
 from samples.small_project import write_project
 from tools.own_cache import make_cache
@@ -137,10 +137,10 @@ def test_faults_cost_no_grade_that_there_is(project, server):
     """Of seven pairs of a query each way of failing befalls one."""
     make_pool(12)
     faults = iter(["busy", "torn once", "torn", "refused", "too much"])
-    status: dict[str, str] = {}
+    status = {}
     lock = Lock()
 
-    def react(each: Call) -> Reaction:
+    def react(each):
         parts = read_parts(each)
         key = str(sorted(parts.items()))
         with lock:
@@ -239,7 +239,7 @@ def test_a_persons_grades_join_a_collection_that_a_model_judged(project, server)
 def test_the_words_that_answer_become_the_judged_text(project, server):
     make_pool(5)
 
-    def react(each: Call) -> Reaction:
+    def react(each):
         quote = "is here" if "is here" in read_parts(each)["passage"] else "there is no more"
         return Say(json.dumps({"grade": 2, "quote": quote}))
 
@@ -355,7 +355,7 @@ def test_replies_are_read_strictly(text):
 def test_a_quote_is_found_in_its_passage_or_is_no_reply():
     form = Form("", 3, spans=True)
 
-    def read_quote(grade: int, quote: str) -> Reply | None:
+    def read_quote(grade, quote):
         return form.read(json.dumps({"grade": grade, "quote": quote}), APT)
 
     start = APT.start + APT.text.index("apt")
