@@ -26,7 +26,7 @@ UNREADABLE = "twice no reply in the required form"
 
 
 class JudgeOptions(AskedModelOptions):
-    """What is graded, by what, and which runs are ranked by the grades."""
+    """The pairs to grade, the model that grades them, and the runs to rank by the grades."""
 
     pool: Annotated[Reference, Argument("POOL|COLLECTION")]
     runs: Annotated[tuple[str, ...], Argument("[RUN]... [KEY.PATH=VALUE]...")] = ()

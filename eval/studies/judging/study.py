@@ -35,8 +35,8 @@ def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
 def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
     """Grade the pairs of a table of `assay pool` with a language model, blind to runs and ranks.
 
-    Its grades are kept beside the table, apart from people's. `assay label` adds them to the
-    collection where no person has judged, marked as the model's. Of a COLLECTION it grades the
+    Its grades are kept next to the table, apart from people's. `assay label` adds them to the
+    collection where no person has judged, marked as the model's. Given a COLLECTION, it grades the
     pairs that people have judged, and compares the grades: agreement is printed, and written beside
     the table as JSON, Markdown and a page. With RUNs (configs or stored runs) it reports whether
     the model ranks them as people's grades do. Replies are kept: an interrupted call resumes, and
