@@ -277,7 +277,7 @@ def test_without_questions_the_documents_can_be_searched_by_a_pipeline_that_ship
     assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
     assert load("made/here").name == "other"
     moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
-    assert len(load(str(moved / "datasets/none")).documents) == 2
+    assert len(load(str(moved / "datasets/none")).documents) == 3
 
 
 def test_the_pipeline_suits_the_script_of_the_documents(here):
