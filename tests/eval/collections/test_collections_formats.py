@@ -97,13 +97,6 @@ def test_a_variant_chooses_other_judgments(beir):
         load(f"{beir}:train")
 
 
-def test_contexts_come_with_their_passage(beir):
-    write_jsonl(beir / "contexts.jsonl", {"_id": "a", "context": "About the slipway."})
-    documents = load(str(beir)).documents
-    assert documents[0].contexts == ()
-    assert documents[1].contexts == (Context(0, len(documents[1].text), "About the slipway."),)
-
-
 WHOLE = "fn a() {}\n// end\nfn b() {}\n// end\n"
 
 
@@ -255,12 +248,6 @@ def test_grades_below_the_least_count_as_zero(beir):
     gold = load(str(beir)).gold
     assert [item.grade for item in gold["q1"]] == [2, 0]
     assert [item.grade for item in gold["q2"]] == [0]
-
-
-def test_the_digest_follows_the_content_and_not_the_card(beir):
-    before = load(str(beir)).digest
-    (beir / "dataset.yaml").write_text("name: other\ntitle: Other\nformat: beir\n")
-    assert load(str(beir)).digest == before
 
 
 @pytest.mark.parametrize(

@@ -60,18 +60,6 @@ def test_a_span_is_among_the_places_of_its_quote(case):
     assert end <= place.end
 
 
-@given(TEXTS.map(lambda text: text.replace("-", "d")), st.data())
-def test_white_space_never_moves_a_place(text, data):
-    start = data.draw(st.integers(0, len(text) - 1))
-    end = data.draw(st.integers(start + 1, len(text)))
-    quote = text[start:end]
-    assume(quote == quote.strip() and quote)
-    assume(stands_once(fold(text).text, fold(quote).text) and stands_once(text, quote))
-    spaces = data.draw(st.sampled_from([" ", "\n", "  ", "\t\n", "\u00a0"]))
-    found = locator(a=text).find(spaces + quote.replace(" ", spaces) + spaces)
-    assert [text[place.start : place.end] for place in found] == [quote]
-
-
 @given(st.text(max_size=60))
 def test_folding_points_back_into_the_text(text):
     folded = fold(text)

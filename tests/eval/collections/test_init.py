@@ -317,7 +317,7 @@ LISTED = "question,quote,references\nPhone?,Call us.,%s\n"
         (["my-docs", "--questions", "bad.xlsx"], "bad.xlsx: cannot be read as .xlsx"),
         (["my-docs", "--questions", "empty.csv"], "empty.csv: has no questions"),
         (["empty"], "empty: holds no documents; allowed: .md"),
-        (["my-docs", "--questions", "list-none.csv"], "list-none.csv:2: references: not read: []; it"),
+        (["my-docs", "--questions", "list-none.csv"], "list-none.csv:2: references: not read: []"),
         (["my-docs", "--questions", "list-bare.csv"], "list-bare.csv:2: references: not read"),
         (["my-docs", "--questions", "list-half.csv"], "list-half.csv:2: references: not read: {; "),
         (["my-docs", "--output", "my-docs"], "would be written among the documents"),

@@ -109,12 +109,6 @@ def test_each_broken_rule_is_told_with_its_reason(own):
     assert "FAILED  blank finds nothing" in shown
 
 
-def test_a_class_may_return_what_functions_may(own):
-    result = run("faulty:Pairs")
-    assert result.exit_code == 0, result.output
-    assert "0 of 17 rules are broken" in result.output
-
-
 def test_answers_that_cannot_be_read_are_told_once(own):
     result = run("faulty:Numbers", "--json")
     ((rule, why),) = failures(result).items()

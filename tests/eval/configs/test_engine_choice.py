@@ -8,7 +8,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay.eval.configs.config import load_config
-from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
@@ -43,36 +42,6 @@ def test_a_native_leg_moves_with_the_defaults_of_the_other_engine(engine):
     assert leg["engine"]["type"] == engine
     assert (leg["encoder"]["model"], leg["depth"]) == ("bge-small-en-v1.5", 100)
     assert config["name"] == f"native_hybrid-{engine}"
-
-
-def test_a_dense_leg_moves_where_there_is_no_native_one():
-    """The fallback: the store is searched by vectors, and fused here with our keyword leg."""
-    values = {
-        "name": "mine",
-        "retriever": {
-            "legs": {
-                "meaning": {"type": "dense", "encoder": "all-MiniLM-L6-v2", "depth": 40},
-                "words": {"type": "bm25"},
-            },
-            "fusion": {"type": "rrf"},
-        },
-    }
-    choose_engine(values, "sqlite")
-    assert legs_of(values)["meaning"] == {
-        "type": "engine_dense",
-        "engine": {"type": "sqlite"},
-        "encoder": "all-MiniLM-L6-v2",
-        "depth": 40,
-    }
-    assert legs_of(values)["words"] == {"type": "bm25"}
-
-
-def test_beside_a_native_leg_a_dense_one_stays():
-    legs = {"all": {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 2}}}
-    values = {"name": "mine", "retriever": {"legs": {**legs, "dense": {"type": "dense"}}}}
-    choose_engine(values, "lancedb")
-    assert legs_of(values)["all"]["engine"] == {"type": "lancedb"}
-    assert legs_of(values)["dense"] == {"type": "dense"}
 
 
 def test_a_config_is_named_with_its_engine():
@@ -168,13 +137,6 @@ def test_keys_that_an_engine_has_no_place_for_are_named(keys, told, tmp_path):
         sweep_over(tmp_path, "['*']", str(path))
 
 
-def test_an_override_that_an_engine_has_no_place_for_is_named():
-    with pytest.raises(AssayError, match=r"not allowed in an engine: rescore; allowed: "):
-        load_config("hybrid_rrf", ["retriever.legs.dense.rescore=5"], "sqlite")
-    with pytest.raises(AssayError, match=r"retriever\.legs\.dense\.type: "):
-        load_config("hybrid_rrf", ["retriever.legs.dense.type=dens"], "sqlite")
-
-
 def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
     def name(config, engine):
         ((reference,), changes) = PipelineOptions(config=config, engine=engine).choose(None)
@@ -188,13 +150,6 @@ def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
         name("hybrid_rff", "sqlite")
     with pytest.raises(AssayError, match="an engine goes with a config that names none"):
         name("hybrid_rrf@sqlite", "lancedb")
-
-
-def test_overrides_come_after_the_choice():
-    overrides = ("retriever.legs.native.engine.k=5", "name=other")
-    config = load_config(CONFIGS / "native_hybrid.yaml", overrides, "sqlite").model_dump()
-    assert legs_of(config)["native"]["engine"]["k"] == 5
-    assert config["name"] == "other"
 
 
 @pytest.mark.parametrize("provider", [name for name in STRATEGIES if name not in TYPES])

@@ -1,12 +1,10 @@
 """Configs are found by name in any folder, and base themselves on one another by name."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.eval.api.studies import find
 from assay.eval.configs.config import load_config, make_config
-from assay.eval.configs.named_configs import find_config, is_config, list_configs
+from assay.eval.configs.named_configs import is_config
 from assay.eval.running.run_references import resolve
 from assay.eval.shipped import find_shipped
 from assay.eval.studies.comparison.study import STUDY
@@ -17,14 +15,6 @@ from assay.retrievers.base import AssayError, Quiet
 def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_what_ships_is_found_by_name_in_any_folder(elsewhere):
-    assert load_config("hybrid_rrf").name == "hybrid_rrf"
-    assert load_config(Path("bm25"), ["depth=7"]).depth == 7
-    assert find_config("bm25") == find_shipped("configs") / "bm25.yaml"
-    assert {"bm25", "hybrid_rrf", "reranked"} <= set(list_configs())
-    assert not {"gate", "targets"} & set(list_configs())
 
 
 def test_configs_of_the_folder_come_first(elsewhere):

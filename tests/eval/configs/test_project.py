@@ -34,13 +34,6 @@ def read(text, name="assay.toml"):
     return project
 
 
-def test_a_folder_without_one_is_as_before():
-    Path("pyproject.toml").write_text('[project]\nname = "assay"\n')
-    assert find_project() is None
-    assert default_dataset() == "tarnwick"
-    assert reports_folder() == Path("reports")
-
-
 def test_collection_reports_and_measures_are_defaults(monkeypatch):
     project = read(WHOLE)
     assert project.list_pipelines() == ["hybrid", "native_hybrid@sqlite"]
@@ -125,7 +118,6 @@ def test_what_a_comparison_leaves_open_is_completed():
 def test_one_is_written_and_never_over_another(here):
     assert write_project('a "b"\\c', "p/ä.yaml") == Path("assay.toml")
     project = find_project()
-    assert project is not None
     assert (project.collection, project.pipelines) == ('a "b"\\c', ["p/ä.yaml"])
     assert project.baseline == "bm25"
     kept = (here / "assay.toml").read_bytes()

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from samples.report import HOSTILE, QUERIES, make_run
+from samples.report import HOSTILE, QUERIES
 from tools.processes import ROOT
 
 from assay.eval.report.run_page.attribution import stack
@@ -61,12 +61,6 @@ def test_names_of_others_stay_text(summary):
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     assert "style=" not in page, "the policy of the page lets no inline style through"
-
-
-def test_a_run_of_nothing_relevant_has_no_statuses(tmp_path):
-    run = make_run(tmp_path)
-    gold = {id_: tuple(replace(item, grade=0) for item in items) for id_, items in run.gold.items()}
-    assert "statuses" not in report(summarise(replace(run, gold=gold))).tables
 
 
 def test_the_exported_file_holds_every_item(summary):

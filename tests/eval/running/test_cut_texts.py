@@ -36,12 +36,6 @@ def test_passages_that_a_reranker_cuts_are_counted_and_told():
     assert "Models did not read all texts to their end, over 2 queries (rerank: 1)" in page
 
 
-def test_whether_a_pair_is_in_the_cache_makes_no_difference():
-    for name in ("once", "twice"):
-        found = measure({**RERANKED, "name": name}, LONG, QUERIES)
-        assert found.stored.manifest.cut == {"rerank": 1}
-
-
 def test_a_query_that_an_encoder_cuts_is_counted():
     found = measure(DENSE, {**LONG, "d1": "The ferry sails."}, {**QUERIES, "q1": FILLER})
     assert found.stored.manifest.cut == {"query": 1}

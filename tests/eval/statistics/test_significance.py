@@ -75,14 +75,6 @@ def test_detectable_is_what_power_tables_say():
     assert detectable(0.0, 10) == 0.0
 
 
-@pytest.mark.parametrize("n", [3, 8, 60])
-def test_detectable_by_simulation(n):
-    shift = detectable(0.3, n)
-    samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
-    found = np.mean(scipy.stats.ttest_1samp(samples, 0.0).pvalue <= 0.05)
-    assert found == pytest.approx(0.8, abs=0.02)
-
-
 def test_what_zeros_and_ones_show_is_what_randomisation_finds():
     for n in (12, 60):
         shown = find_detectable([0.0] * (n - 1) + [1.0], 1.0)
@@ -144,13 +136,6 @@ def test_findings_made_by_rare_losses_bear_the_warning():
         bare += p <= 0.05 and not presumes_symmetry(differences.tolist(), 1.0)
     assert found > 0.1 * 100
     assert bare <= 0.05 * 100
-
-
-def test_plain_findings_bear_none():
-    rng = np.random.default_rng(7)
-    for _ in range(50):
-        differences = rng.choice((0.0, 0.5, -0.5), 300, p=(0.6, 0.28, 0.12))
-        assert not presumes_symmetry(differences.tolist(), 1.0)
 
 
 @pytest.mark.parametrize(("n", "moved"), [(100, 6), (100, 12), (40, 6)])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy
-from numpy.typing import NDArray
 
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.statistics import estimates
@@ -14,9 +13,6 @@ from assay.eval.statistics.estimates import (
     estimate_mean,
     estimate_percentile,
 )
-from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
-
-Numbers = NDArray[np.float64]
 
 
 def test_mean_equals_scipy():
@@ -26,17 +22,6 @@ def test_mean_equals_scipy():
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate.value == pytest.approx(sample.mean())
     assert estimate.n == 60
-
-
-def test_groups_widen_the_interval_and_single_ones_do_not():
-    rng = np.random.default_rng(2)
-    shared = rng.normal(0.5, 0.2, 20)
-    sample = np.repeat(shared, 4)
-    grouped = estimate_clustered_mean(sample.tolist(), Clusters(np.repeat(np.arange(20), 4)))
-    of_groups = estimate_mean(shared.tolist())
-    assert (grouped.low, grouped.high) == pytest.approx((of_groups.low, of_groups.high))
-    assert grouped.n == 80
-    assert estimate_clustered_mean(shared.tolist(), Clusters(np.arange(20))) == of_groups
 
 
 def test_equal_values_have_no_width_and_none_is_an_error():
@@ -128,19 +113,6 @@ def test_intervals_of_percentiles_hold_the_truth(shape, n, percent):
         (i.low is None or i.low <= truth) and (i.high is None or truth <= i.high) for i in found
     )
     assert held >= count_least()
-
-
-@pytest.mark.parametrize("n", [20, 60])
-def test_the_percentile_bootstrap_would_not(n):
-    rng = np.random.default_rng(n)
-    samples = draw_lognormal(rng, (TRIALS, n))
-    truth = float(scipy.stats.lognorm.ppf(0.95, 1))
-    held = 0
-    for sample in samples:
-        drawn = np.percentile(sample[rng.integers(n, size=(400, n))], 95, axis=1)
-        low, high = np.percentile(drawn, (2.5, 97.5))
-        held += low <= truth <= high
-    assert held < count_least()
 
 
 def hold(samples, truth):
