@@ -22,9 +22,8 @@ def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
         return None
     table, warnings = _open(asked, lab)
     job = table.job
-    twice = sum(one.again for one in job.asked)
     head = (
-        f"{job.judge}: {len(job.sheet.pairs)} pairs, {twice} of them twice; "
+        f"{job.judge}: {len(job.sheet.pairs)} pairs, {len(job.twice)} of them twice; "
         f"{len(job.known)} grades known, {len(job.pending)} to ask"
     )
     lines = [*(f"warning: {line}" for line in warnings), head, *describe_scale(job)]
@@ -46,7 +45,7 @@ def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
     job = table.job
     # Load the runs before any paid call, so that their errors are reported first.
     runs = find_runs(table, asked.runs, asked.measure, lab.progress)
-    replies = job.run().values()
+    replies = job.run()
     reasons = [reply for reply in replies if isinstance(reply, str)]
     return JudgedPool(
         job=job,
