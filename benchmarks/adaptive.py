@@ -106,7 +106,6 @@ class Climbs:
     gain: Floats
     error: Floats
     held: Floats
-    held_error: Floats
     p: Floats
     true: Flags
     first: NDArray[np.int64]
@@ -246,14 +245,14 @@ def _climb_batch(
         if kind.gaining:
             mixture[first == place, -1] = 1.0
         asked = mixture - incumbent
-        look = (*development.estimate(asked), *held.estimate(asked), held.test(asked))
+        look = (*development.estimate(asked), held.estimate(asked)[0], held.test(asked))
         found.append((*look, asked[:, -1] > 0))
         guide = held if kind.by_figures else development
         mean, _ = guide.estimate(mixture)
         rises = mean > highest
         best[rises], highest = mixture[rises], np.maximum(mean, highest)
         for i, ledger in enumerate(ledgers if kind.moving else []):
-            if ledger.ask(look[0][i], look[1][i], look[2][i], look[4][i]):
+            if ledger.ask(look[0][i], look[1][i], look[2][i], look[3][i]):
                 incumbent[i] = mixture[i]
     return *(np.array(values).T for values in zip(*found, strict=True)), first
 

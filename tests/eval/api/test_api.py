@@ -6,17 +6,20 @@ import re
 import subprocess
 import sys
 from io import BytesIO
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from pandas import read_csv
+from pandas import DataFrame, read_csv
 from reportlab.pdfgen.canvas import Canvas
 from test_layout import HEAVY
 from tools.processes import ROOT
 
 from assay import compare, load_runs, load_tracked_runs, run, search
 from assay.eval.api import choosing, documents, runs, stored_runs, studies
+from assay.eval.report.frames import render
 from assay.eval.report.result import IntervalBar, draw_bars, plot_bars
+from assay.eval.runs import environment
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError
 
@@ -47,6 +50,11 @@ def test_the_package_is_light_until_the_api_is_used():
     loaded = set(done.stdout.split())
     assert "assay" in loaded
     assert not loaded & (HEAVY | {"assay.eval.api"})
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(ImportError, match="nothing_of_the_kind"):
+        from assay.eval import nothing_of_the_kind  # noqa: F401
 
 
 @pytest.mark.slow
@@ -148,6 +156,12 @@ def test_hits_are_the_ranking_with_its_grades(few):
             assert row.grade == joined.grade if joined.judged else str(row.grade) == "<NA>"
 
 
+def test_a_run_names_the_command_that_repeats_it(few):
+    command = few.stored.manifest.environment["command"]
+    assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), SMALL, "limit=4"]
+    assert environment.command()[1:] == sys.argv[1:]
+
+
 def test_all_runs_are_loaded_the_newest_first(few, capsys, monkeypatch, tmp_path):
     rerun = run("bm25", SMALL, "limit=4", track=False, rerun=True)
     assert [found.id for found in load_runs()][:1] == [rerun.id]
@@ -156,6 +170,15 @@ def test_all_runs_are_loaded_the_newest_first(few, capsys, monkeypatch, tmp_path
     (tmp_path / few.id).symlink_to(few.stored.folder.absolute())
     assert [found.id for found in load_runs(reports=tmp_path)] == [few.id]
     assert "passed over" in capsys.readouterr().err
+
+
+def test_a_config_is_run_on_the_default_collection(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATASET", "harbourline")
+    keyword = "retriever.legs.keyword"
+    flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
+    assert repr(flat).startswith("<flat on harbourline: ")
+    told = "flat is probably better than bm25 for new questions on these documents: "
+    assert told in repr(compare("bm25", flat))
 
 
 def test_what_is_wrong_is_told_in_one_line(few, monkeypatch, tmp_path):
@@ -234,6 +257,14 @@ def test_plot_without_matplotlib_is_one_line(few, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(AssayError, match="plot: needs matplotlib, which the extra `notebooks` has"):
         few.plot()
+
+
+def test_html_escapes_what_comes_from_outside():
+    hostile = "<script>alert(1)</script>"
+    table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
+    html = render(hostile, [hostile], table)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 6
 
 
 def test_results_show_themselves(few):

@@ -57,7 +57,7 @@ def judge(folder, *rows):
     write_jsonl(folder / "judgments.jsonl", *({"query_id": "q", **row} for row in rows))
 
 
-def test_documents_are_the_files_exactly(native):
+def test_documents_are_the_files_exactly_and_contexts_lie_on_spans(native):
     documents = load(str(native)).documents
     assert [item.id for item in documents] == ["guide.md", "sub/plain.txt"]
     guide, plain = documents
@@ -67,6 +67,11 @@ def test_documents_are_the_files_exactly(native):
     assert guide.metadata["tags"] == ["a", "b"]
     assert plain.text == "One line.\r\nAnother, café.\r\n"
     assert (plain.title, plain.passages) == ("plain", ())
+    row = {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "context": "How it begins."}
+    write_jsonl(native / "contexts.jsonl", row)
+    with (native / "dataset.yaml").open("a") as file:
+        file.write("contexts: contexts.jsonl\n")
+    assert load(str(native)).documents[0].contexts == (Context(INTRO, INTRO + 6, "How it begins."),)
 
 
 TEN = GUIDE.index("Ten a day.")
@@ -90,14 +95,6 @@ def test_a_span_is_taken_without_white_space_and_a_section_to_the_next_of_its_le
     assert text.endswith(end)
     assert (item.grade, item.passage_id) == (2, "")
     assert id_ is None or item.id == f"guide.md{id_}"
-
-
-def test_contexts_lie_on_spans(native):
-    row = {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "context": "How it begins."}
-    write_jsonl(native / "contexts.jsonl", row)
-    with (native / "dataset.yaml").open("a") as file:
-        file.write("contexts: contexts.jsonl\n")
-    assert load(str(native)).documents[0].contexts == (Context(INTRO, INTRO + 6, "How it begins."),)
 
 
 def test_a_later_file_judges_only_what_no_earlier_one_does(native):
@@ -153,12 +150,9 @@ def test_a_heading_that_stands_twice_is_refused(native):
         load(str(native))
 
 
-def test_headings_in_code_quotes_and_lists_open_no_section():
+def test_headings_that_open_a_section_and_where_it_stands():
     text = "# One\n\n```\n# no\n```\n\n> # no\n\n- # no\n\nTwo\n===\n\nx\n"
     assert [section.title for section in read_headings(text)] == ["One", "Two"]
-
-
-def test_sections_stand_at_the_right_place_with_any_line_end():
     text = "\ufeff---\r\ntitle: x\r\n---\r\n# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
     first, second = read_headings(text)
     assert text[first.start : first.end] == "# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"

@@ -48,7 +48,7 @@ def test_the_main_document_has_the_highest_grade_and_the_most_text(items, main):
     assert find_original("a", {"a": "b", "b": "a"}) in ("a", "b")
 
 
-def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first():
+def test_groups_of_queries_and_what_they_count_for():
     queries = [Query("1", "x"), Query("2", "y"), Query("3", "z", group="talk")]
     gold = {"1": (judged("a", 9),), "2": (judged("a", 9, 0),), "3": (judged("a", 9),)}
     assert find_groups(queries, gold) == {
@@ -57,15 +57,9 @@ def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first():
         "3": Group("declared", "talk"),
     }
     assert find_groups(queries[:1], {}) == {"1": Group("query", "1")}
-
-
-def test_the_share_of_documents_counts_no_copies():
     groups = [Group("document", "a"), Group("document", "a"), Group("query", "q")]
     assert share_touched(groups, 3, {"c": "a"}) == 0.5
     assert share_touched(groups, 0) == 1.0
-
-
-def test_questions_that_share_documents_count_as_fewer():
     groups = [Group("document", name) for name in "aaaabbbbccccdddd"]
     assert describe_groups(groups) == (
         "16 questions on 4 documents, up to 4 on one: they count as about 10 independent questions "
@@ -121,13 +115,13 @@ def declare(folder, **more):
     (folder / "dataset.yaml").write_text(yaml.safe_dump(values | more))
 
 
-def test_a_row_or_the_card_declares_groups(card):
+def test_a_row_a_table_or_the_card_declares_groups(card):
     assert [query.group for query in load(str(card)).queries] == ["", "own", ""]
     declare(card, groups="talk")
     assert [query.group for query in load(str(card)).queries] == ["7", "own", ""]
-
-
-def test_a_group_is_a_name(card):
+    queries = {"1": {"text": "when?", "group": 7}, "2": "which?"}
+    made = make_collection({"a": "Ferries leave."}, queries, {"1": {"a": 1}, "2": {"a": 1}})
+    assert [query.group for query in made.queries] == ["7", ""]
     declare(card, groups="talk")
     row = '{"_id": "1", "text": "when?", "metadata": {"talk": ["a"]}}\n'
     (card / "queries.jsonl").write_text(row)
@@ -146,9 +140,3 @@ def test_what_is_declared_is_part_of_the_digest_and_nothing_else_changes_it(card
     assert replace(grouped, queries=bare).digest == before.digest
     declare(card, groups="", documents_are="sample")
     assert load(str(card)).digest not in (before.digest, grouped.digest)
-
-
-def test_tables_in_python_have_groups_too():
-    queries = {"1": {"text": "when?", "group": 7}, "2": "which?"}
-    made = make_collection({"a": "Ferries leave."}, queries, {"1": {"a": 1}, "2": {"a": 1}})
-    assert [query.group for query in made.queries] == ["7", ""]

@@ -57,7 +57,7 @@ def test_a_config_is_named_with_its_engine():
     assert made.plan.config["retriever"] == named.model_dump(mode="json")["retriever"]
 
 
-def test_a_file_with_the_sign_in_its_name_is_that_file(tmp_path, monkeypatch):
+def test_a_name_and_its_engine_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "me@home").mkdir()
     (tmp_path / "me@home" / "mine.yaml").write_text("base: bm25\nname: mine\n")
@@ -66,9 +66,6 @@ def test_a_file_with_the_sign_in_its_name_is_that_file(tmp_path, monkeypatch):
     assert split_engine("me@home/mine.yaml@sqlite") == ("me@home/mine.yaml", "sqlite")
     assert split_engine("run@sqlite") == ("run@sqlite", None)
     assert not is_config("run@sqlite")
-
-
-def test_engines_are_added_to_the_configs_that_name_none():
     given = ["hybrid_rrf", "native_hybrid@postgres", "some-run"]
     assert add_engines(given, ["sqlite", "lancedb"]) == [
         "hybrid_rrf@sqlite", "hybrid_rrf@lancedb", "native_hybrid@postgres", "some-run",
@@ -76,6 +73,10 @@ def test_engines_are_added_to_the_configs_that_name_none():
     assert add_engines(given, []) == given
     with pytest.raises(AssayError, match=r"engine sqlite: an engine goes with a config that"):
         add_engines(given[1:], ["sqlite"])
+    chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
+    assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
+    with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
+        choose_engines(["k=7", "sqlite"])
 
 
 def sweep_over(folder, engines, base="hybrid_rrf"):
@@ -110,13 +111,6 @@ def test_every_engine_is_each_that_can_be_used_here(tmp_path, monkeypatch):
     if read_engine("qdrant").settings.capabilities.installed:
         monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:9")
         assert "qdrant" in {task.point["engine"] for task in sweep_over(tmp_path, "['*']")}
-
-
-def test_every_engine_where_there_is_none_is_refused(tmp_path):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
-    with pytest.raises(AssayError, match=r"axes\.engine: '\*': .*word_overlap.* can move to no"):
-        list_tasks(path, read_sweep(path), [])
 
 
 @pytest.mark.parametrize(
@@ -183,12 +177,9 @@ def test_an_engine_that_does_not_fuse_says_what_does(engine):
     assert "\n" not in str(caught.value)
 
 
-def test_the_name_of_a_provider_points_to_its_engine():
+def test_what_cannot_move_says_why(tmp_path):
     with pytest.raises(AssayError, match=r"^engine chromadb: chromadb is called chroma here"):
         load_config(CONFIGS / "hybrid_rrf.yaml", engine="chromadb")
-
-
-def test_nothing_that_can_move():
     with pytest.raises(AssayError, match=r"engine sqlite: no leg can .*: keyword \(bm25\)"):
         load_config(CONFIGS / "bm25.yaml", engine="sqlite")
     with pytest.raises(AssayError, match=r"there are: none"):
@@ -197,6 +188,10 @@ def test_nothing_that_can_move():
         AssayError, match=r"engine sqlight: no such engine; allowed: azure-ai-search,"
     ):
         load_config(CONFIGS / "native_hybrid.yaml", engine="sqlight")
+    path = tmp_path / "sweep.yaml"
+    path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
+    with pytest.raises(AssayError, match=r"axes\.engine: '\*': .*word_overlap.* can move to no"):
+        list_tasks(path, read_sweep(path), [])
 
 
 @pytest.mark.slow
@@ -236,10 +231,3 @@ def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(e
     assert names >= {canonicalize_name(package) for package in can.packages}
     assert can.packages[0] in PACKAGES
     assert bool(can.extra) is bool(can.modules)
-
-
-def test_settings_stand_behind_their_engine():
-    chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
-    assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
-    with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
-        choose_engines(["k=7", "sqlite"])

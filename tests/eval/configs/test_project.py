@@ -51,18 +51,15 @@ def test_collection_reports_and_measures_are_defaults(monkeypatch):
     assert reports_folder() == Path("elsewhere")
 
 
-def test_a_change_is_seen():
-    read(WHOLE)
-    assert read('reports = "others and more"').reports == "others and more"
-    Path("assay.toml").unlink()
-    assert reports_folder() == Path("reports")
-
-
-def test_pyproject_may_hold_it_and_assay_toml_goes_before():
+def test_pyproject_may_hold_it_and_assay_toml_goes_before_and_changes_are_seen():
     project = read('[tool.assay]\ncollection = "scifact"\n', "pyproject.toml")
     assert (project.collection, project.source) == ("scifact", "pyproject.toml, [tool.assay]")
     assert read(WHOLE).source == "assay.toml"
     assert default_dataset() == "harbourline"
+    read(WHOLE)
+    assert read('reports = "others and more"').reports == "others and more"
+    Path("assay.toml").unlink()
+    assert reports_folder() == Path("reports")
 
 
 @pytest.mark.parametrize(

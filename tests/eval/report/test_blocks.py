@@ -149,7 +149,7 @@ def test_rows_and_columns_agree_in_all_faces(values):
     assert shown == [row.name for row in rows]
 
 
-def test_an_estimate_has_its_ends_in_frames_and_metrics():
+def test_cells_have_ends_units_and_drawn_values_of_their_own():
     report = make_report()
     frame = tabulate(report.tables["systems"])
     assert list(frame.columns) == ["score", "gain", "gain_low", "gain_high", "n"]
@@ -158,6 +158,11 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics():
     metrics = list_metrics(report)
     assert metrics["systems/dense/gain"] == -0.2
     assert "systems/dense/gain_low" not in metrics
+    table = Table("shares", "Shares", COLUMNS, ROWS, plot=Plot("gain", "share"))
+    assert [find_drawn(table, row) for row in ROWS] == [ROWS[0].gain, None, None]
+    column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
+    assert column.numeric
+    assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
 
 
 @pytest.mark.parametrize(
@@ -228,17 +233,6 @@ def test_figures_are_drawn_as_bars(capsys):
     with pytest.raises(AssayError, match="nothing here has intervals"):
         result.plot()
     assert page.render(replace(report, blocks=[replace(table, rows=[])]))
-
-
-def test_of_shares_no_other_figure_is_drawn():
-    table = Table("shares", "Shares", COLUMNS, ROWS, plot=Plot("gain", "share"))
-    assert [find_drawn(table, row) for row in ROWS] == [ROWS[0].gain, None, None]
-
-
-def test_rows_of_other_units_are_printed_by_their_own():
-    column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
-    assert column.numeric
-    assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
 
 
 DOTS = (("fast", 0.2, 1), ("slower, worse", 0.1, 2), ("slower, better", 0.6, 3), ("last", 0.5, 9))

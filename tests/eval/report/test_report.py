@@ -102,11 +102,22 @@ def test_the_figures_shown_are_those_of_the_summary(summary, page):
 # What is told of a run
 
 
-def test_a_whole_run_with_degraded_and_silent_queries_says_so_first(told):
+def test_the_tables_are_of_the_queries_of_the_run(told, summary):
     silent, degraded, *_ = told.warnings
     assert silent == "nothing is returned for 1 of 8 queries"
     assert "letters: index down <b>" in degraded
     assert not any("sample" in line for line in told.warnings)
+    counted = read(told.tables["found_at"], "queries")
+    assert list(counted) == ["1", "2–3", "4–5", "6–10", "11–20", "21–100", "none"]
+    assert sum(counted.values()) == len(QUERIES)
+    assert counted["none"] == sum(row.found_at is None for row in query_rows(summary))
+    rows = worst(query_rows(summary))
+    assert tuple(told.tables["worst"].rows) == rows
+    scores = [row.score for row in rows]
+    assert scores == sorted(scores)
+    assert max(scores) < 1
+    assert rows[0].id == "q7"
+    assert rows[0].found_at is None
 
 
 def test_a_run_without_latency_or_types_has_a_report(tmp_path):
@@ -124,35 +135,15 @@ def read(table, key):
     return {table.columns[0].read(row): column.read(row) for row in table.rows}
 
 
-def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(summary, told):
-    counted = read(told.tables["found_at"], "queries")
-    assert list(counted) == ["1", "2–3", "4–5", "6–10", "11–20", "21–100", "none"]
-    assert sum(counted.values()) == len(QUERIES)
-    assert counted["none"] == sum(row.found_at is None for row in query_rows(summary))
-
-
-def test_worst_are_the_lowest_scores_below_one(summary, told):
-    rows = worst(query_rows(summary))
-    assert tuple(told.tables["worst"].rows) == rows
-    scores = [row.score for row in rows]
-    assert scores == sorted(scores)
-    assert max(scores) < 1
-    assert rows[0].id == "q7"
-    assert rows[0].found_at is None
-
-
 # Drill-downs
 
 
-def test_a_drill_down_marks_exactly_the_gold_it_covers(page):
-    """Offsets are in code points; two emoji stand before this gold."""
+def test_a_drill_down_marks_the_gold_and_says_where_it_was_found(page, summary):
+    # Offsets are in code points; two emoji stand before this gold.
     hit = read_details(page)["queries"]["q2"]["hits"][0]
     assert hit["pieces"][1] == "turns once in ten seconds"
     assert "".join(hit["pieces"]) == DOCUMENTS["lamps.md"].split("\n\n")[0]
     assert hit["grades"] == [1]
-
-
-def test_a_long_passage_is_cut_to_where_its_gold_is(page):
     details = read_details(page)
     hit = details["queries"]["q5"]["hits"][0]
     assert hit["pieces"][1] == "the anode is replaced"
@@ -161,9 +152,6 @@ def test_a_long_passage_is_cut_to_where_its_gold_is(page):
     shelved = details["passages"][hit["passage"]]["text"]
     assert shelved.endswith(" …")
     assert len(shelved) < 710
-
-
-def test_gold_says_at_which_rank_it_was_found(summary, page):
     queries = read_details(page)["queries"]
     for id_, joined in summary.run.joined.items():
         for item in queries[id_]["gold"]:
@@ -177,9 +165,6 @@ def test_gold_says_at_which_rank_it_was_found(summary, page):
     assert queries["q7"]["gold"][0]["rank"] is None
     assert queries["q7"]["hits"] == []
     assert queries["q4"]["gold"][0]["grade"] == 3
-
-
-def test_each_stage_tells_where_the_gold_stood(summary, page):
     query = read_details(page)["queries"]["q1"]
     trace = summary.run.rankings["q1"].trace
     assert [stage["name"] for stage in query["stages"]] == ["words", "letters", "fusion"]

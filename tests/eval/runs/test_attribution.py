@@ -175,13 +175,10 @@ def test_stages_of_one_name_are_told_apart(base):
     assert list(found.ranks) == ["dense", "boost", "boost 2", "final"]
 
 
-def test_a_candidate_that_is_listed_again_counts_once(base):
+def test_ranks_are_of_candidates_that_are_listed_once_and_no_self_matches(base):
     found = attribute(lay(base, listing(1), dense=["d1", "d2", "d1", "d0"]), 5)
     assert found.items["q0"][0].ranks == {"dense": 3, "final": 1}
     assert found.ceilings[0].candidates == 3
-
-
-def test_self_matches_have_no_rank(base):
     facts = base.manifest.collection.model_copy(update={"drop_self_matches": True})
     run = replace(base, manifest=base.manifest.model_copy(update={"collection": facts}))
     with_self = ["d1", "q0", "d2", "d0"]

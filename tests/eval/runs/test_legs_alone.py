@@ -27,7 +27,7 @@ LEG = LegAlone(
 )
 
 
-def test_a_leg_scores_what_it_does_without_the_others(tmp_path):
+def test_a_leg_scores_what_it_does_without_the_others_where_there_was_a_fusion(tmp_path):
     both = make_run(tmp_path)
     legs = {item.leg: item for item in score_legs(both, "nDCG@10")}
     assert list(legs) == ["words", "letters"]
@@ -37,9 +37,6 @@ def test_a_leg_scores_what_it_does_without_the_others(tmp_path):
         assert item.scored == alone
         assert item.fused == fused
         assert item.gain.value == pytest.approx(alone.value - fused.value)
-
-
-def test_no_leg_stands_beside_what_was_not_fused(tmp_path):
     run = make_run(tmp_path, legs=("words",))
     rankings = {
         query: replace(ranking, trace=tuple(item for item in ranking.trace if item.kind == "leg"))

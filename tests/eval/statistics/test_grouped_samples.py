@@ -68,7 +68,7 @@ def find_freedom(groups, correlation):
     return float(np.trace(spread) ** 2 / np.sum(spread**2))
 
 
-def test_the_effective_number_and_the_design_effect_of_known_groups():
+def test_the_effective_number_and_the_design_effect_by_hand_and_by_matrices():
     assert count_effective(np.repeat(np.arange(5), 8)) == 5
     assert count_effective(UNEVEN) == pytest.approx(24**2 / 120)
     assert assume_design_effect(UNEVEN, 0.25) == pytest.approx(1 + 4 * 0.25)
@@ -78,9 +78,6 @@ def test_the_effective_number_and_the_design_effect_of_known_groups():
     assert find_design_effect(values, groups) == pytest.approx(4, rel=0.03)
     assert find_design_effect(np.zeros(24), UNEVEN) == 1.0
     assert find_design_effect([0.1, 0.4], np.array([0, 0])) == 1.0
-
-
-def test_the_design_effect_is_that_of_cr2_by_matrices():
     values = draw(3, UNEVEN)
     expected = find_variance(values, UNEVEN) / (values.var(ddof=1) / len(values))
     assert find_design_effect(values, UNEVEN) == pytest.approx(expected)
@@ -194,8 +191,8 @@ def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group():
     assert compare_groups(values[:, None], kinds, groups) == pytest.approx((expected,))
 
 
-def test_rows_vary_as_the_sum_does_in_two_stages():
-    """Of share f, 1 - f of the variance by groups and f of that by cases; single ones as cases."""
+def test_rows_and_values_of_groups_vary_as_the_sum_does():
+    # Of share f, 1 - f of the variance by groups and f of that by cases; single ones as cases.
     values = draw(9, UNEVEN)[:, None]
     by_case, by_group = float(np.sum(values**2)), np.bincount(UNEVEN, values[:, 0]) ** 2
     assert np.array_equal(list_independent(values, UNEVEN, 1.0), values)
@@ -203,6 +200,12 @@ def test_rows_vary_as_the_sum_does_in_two_stages():
         rows = list_independent(values, UNEVEN, share)
         expected = (1 - share) * float(np.sum(by_group)) + share * by_case
         assert float(np.sum(rows**2)) == pytest.approx(expected)
+    values = draw(12, UNEVEN)
+    found = spread_over_groups(values, UNEVEN)
+    assert found.mean() == pytest.approx(values.mean())
+    sizes, sums = np.bincount(UNEVEN), np.bincount(UNEVEN, values)
+    error = np.sqrt(np.sum((sums - sizes * values.mean()) ** 2) * 7 / 6) / 24
+    assert found.std(ddof=1) / np.sqrt(7) == pytest.approx(error)
 
 
 def test_with_a_larger_share_of_the_documents_less_is_left_to_chance():
@@ -220,15 +223,6 @@ def test_with_a_larger_share_of_the_documents_less_is_left_to_chance():
     assert p_values[-1] == randomise_family(values[:, None]).p_values[0]
     kinds = np.arange(96) % 2
     assert compare_groups(values[:, None], kinds, groups, 0.5)[0] <= 1
-
-
-def test_values_of_groups_have_the_mean_and_its_error():
-    values = draw(12, UNEVEN)
-    found = spread_over_groups(values, UNEVEN)
-    assert found.mean() == pytest.approx(values.mean())
-    sizes, sums = np.bincount(UNEVEN), np.bincount(UNEVEN, values)
-    error = np.sqrt(np.sum((sums - sizes * values.mean()) ** 2) * 7 / 6) / 24
-    assert found.std(ddof=1) / np.sqrt(7) == pytest.approx(error)
 
 
 def test_a_single_group_bounds_nothing():

@@ -15,13 +15,18 @@ from assay.eval.statistics.estimates import (
 )
 
 
-def test_mean_equals_scipy():
+def test_means_and_shares_have_scipys_intervals():
     sample = np.random.default_rng(1).beta(0.5, 0.5, 60)
     estimate = estimate_mean(list(sample))
     expected = scipy.stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate.value == pytest.approx(sample.mean())
     assert estimate.n == 60
+    estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
+    expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+    assert estimate_mean([1.0] * 20, SHARE).low < 0.85
+    assert estimate_changes("Hit@1", [0.0] * 20).high == 0
 
 
 def test_equal_values_have_no_width_and_none_is_an_error():
@@ -42,14 +47,6 @@ def test_an_interval_keeps_to_the_range_of_its_measure():
     assert estimate_changes("nDCG@10", [1.0, -0.9]).low == -1
     single = estimate_scores("nDCG@10", [0.3])
     assert (single.low, single.value, single.high) == (0, 0.3, 1)
-
-
-def test_shares_of_0_and_1_have_the_exact_interval():
-    estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
-    expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
-    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
-    assert estimate_mean([1.0] * 20, SHARE).low < 0.85
-    assert estimate_changes("Hit@1", [0.0] * 20).high == 0
 
 
 @pytest.mark.parametrize("percent", [50, 95, 99])

@@ -56,20 +56,14 @@ def find(item, **texts):
 OLD = f"# Library\n\n## Fees\n\nAll may read here. {FEE} Children read for nothing.\n"
 
 
-def test_other_white_space_is_no_other_text():
+def test_a_text_is_known_again_by_its_words_and_its_context():
     new = OLD.replace("reader's card", "reader's\n  card")
     finding = find(anchor_at("a.md", OLD, FEE), a=new)
     assert finding.status is Status.IN_PLACE
     assert new[finding.place.start : finding.place.end] == FEE.replace("s card", "s\n  card")
-
-
-def test_a_renamed_document_takes_its_judgments_along():
     assert find(anchor_at("a.md", OLD, FEE), b=OLD).status is Status.ELSEWHERE
     # A short text goes where its context is.
     assert find(anchor_at("a.md", OLD, "twelve crowns"), b=OLD).status is Status.ELSEWHERE
-
-
-def test_a_short_text_alone_is_not_known_again():
     finding = find(anchor_at("a.md", "May I? Yes. And then?", "Yes."), a="No more. Ever? Yes. X.")
     assert (finding.status, finding.place) == (Status.AMBIGUOUS, None)
 
