@@ -75,6 +75,9 @@ def test_accept_and_show(call, baseline, run_id):
     check_refusal(call("baseline", "show", "nothing"), "nothing.json", "baseline accept")
     done = call("gate", run_id, "--baselines", str(baseline.parent / "none"))
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
+    check_refusal(
+        call("baseline", "accept", CONFIG), f"not of a config; the newest of it is {run_id}"
+    )
 
 
 def test_regression_in_every_output(call, baseline, tmp_path):

@@ -1,7 +1,5 @@
 """Texts that a model does not read to their end are counted and told."""
 
-from typing import Any
-
 import pytest
 
 from assay import run
@@ -12,7 +10,7 @@ FILLER = "The harbour office keeps a list of all moorings and of those who wait 
 LONG = {"d1": f"{FILLER}The ferry sails twice a day.", "d2": "Dogs travel on the open deck."}
 QUERIES = {"q1": "when does the ferry sail", "q2": "dogs"}
 JUDGMENTS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
-RERANKED: dict[str, Any] = {
+RERANKED = {
     "name": "read",
     "retriever": {
         "type": "pipeline",
@@ -20,7 +18,7 @@ RERANKED: dict[str, Any] = {
         "stages": [{"type": "rerank"}],
     },
 }
-DENSE: dict[str, Any] = {
+DENSE = {
     "name": "embedded",
     "retriever": {"type": "pipeline", "legs": {"dense": {"type": "dense"}}},
 }
@@ -31,25 +29,13 @@ def measure(what, documents, queries):
     return run(what, collection=collection, track=False)
 
 
-def test_passages_that_a_reranker_cuts_are_counted_and_told():
+def test_texts_that_a_reranker_or_an_encoder_cuts_are_counted_and_told():
     found = measure(RERANKED, LONG, QUERIES)
     assert found.stored.manifest.cut == {"rerank": 1}
     page = (found.stored.folder / "report.md").read_text()
     assert "Models did not read all texts to their end, over 2 queries (rerank: 1)" in page
-
-
-def test_whether_a_pair_is_in_the_cache_makes_no_difference():
-    for name in ("once", "twice"):
-        found = measure({**RERANKED, "name": name}, LONG, QUERIES)
-        assert found.stored.manifest.cut == {"rerank": 1}
-
-
-def test_a_query_that_an_encoder_cuts_is_counted():
     found = measure(DENSE, {**LONG, "d1": "The ferry sails."}, {**QUERIES, "q1": FILLER})
     assert found.stored.manifest.cut == {"query": 1}
-
-
-def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted():
     legs = RERANKED["retriever"]["legs"]
     stages = [{"type": "semantic"}]
     what = {"name": "staged", "retriever": {"type": "pipeline", "legs": legs, "stages": stages}}

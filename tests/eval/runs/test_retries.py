@@ -1,6 +1,5 @@
 """Calls made again: counted in the manifest, shown where there were any, in no latency."""
 
-import json
 import time
 from dataclasses import replace
 
@@ -11,10 +10,9 @@ from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun, load
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
-from assay.retrievers.base import Quiet, Ranking, StageTrace
+from assay.retrievers.base import Quiet, StageTrace
 
 WAITED = 30.0  # milliseconds
 
@@ -22,11 +20,11 @@ WAITED = 30.0  # milliseconds
 class Retrying(Planned):
     """Has to ask again at each search whose number `every` divides."""
 
-    def __init__(self, every: int) -> None:
+    def __init__(self, every):
         super().__init__([1, 2, 3, 4])
         self._every, self._asked = every, 0
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         self._asked += 1
         again = self._every and self._asked % self._every == 0
         if again:
@@ -38,7 +36,7 @@ class Retrying(Planned):
 
 @pytest.fixture
 def make(tmp_path):
-    def run(every: int) -> StoredRun:
+    def run(every):
         plan = RunSpec("retrying", {}, 10, None, LatencySettings(queries=4, warm_up=0))
         return execute(plan, Retrying(every), make_collection(4), tmp_path, Quiet()).run
 
@@ -68,17 +66,3 @@ def test_they_are_shown_where_there_were_any(every, make, capsys):
     assert (line in page.read_text()) == bool(every)
     figures = {row[0]: row[1] for row in describe(summary).figures}
     assert figures.get("retries") == (2 if every else None)
-
-
-def test_a_run_of_an_earlier_version_is_read(make):
-    run = make(2)
-    manifest = json.loads((run.folder / "manifest.json").read_text())
-    del manifest["retries"]
-    (run.folder / "manifest.json").write_text(json.dumps(manifest))
-    rows = [json.loads(line) for line in (run.folder / "rankings.jsonl").read_text().splitlines()]
-    for row in rows:
-        row["trace"] = [entry[:6] for entry in row["trace"]]
-    (run.folder / "rankings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    read = load(run.folder)
-    assert read.manifest.retries == 0
-    assert {entry.waited for ranking in read.rankings.values() for entry in ranking.trace} == {0.0}

@@ -2,10 +2,8 @@
 
 import errno
 import io
-import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,16 +17,15 @@ from assay.eval.collections.check import check_judged
 from assay.eval.report.run_page.page import write
 from assay.eval.runs import stored_files
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.rows import encode_ranking, encode_row, read_ranking
 from assay.eval.runs.stored import find, load
 from assay.eval.runs.stored_files import StoredRankings
 from assay.eval.runs.summary.exports import FILES, export
 from assay.eval.runs.summary.summary import summarise
-from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
+from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    pass
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path, capsys):
@@ -78,16 +75,16 @@ def test_what_cannot_be_measured_is_refused():
 class FullFile(io.BytesIO):
     """Takes three bytes, and finds no place for the others."""
 
-    def write(self, content: "ReadableBuffer", /) -> int:
+    def write(self, content, /):
         if self.tell():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(memoryview(content)[:3])
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
-    opened: Callable[..., object] = Path.open
+    opened = Path.open
 
-    def open_full(path: Path, mode: str = "r", *others: object, **options: object) -> object:
+    def open_full(path, mode="r", *others, **options):
         return FullFile() if mode == "ab" else opened(path, mode, *others, **options)
 
     with monkeypatch.context() as patched:
@@ -101,7 +98,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
     # With some room again, the same run goes on in the same folder.
     assert make_run(tmp_path, "full", [1, 2]).folder == folder
 
-    def fail(path: Path, target: Path) -> Path:
+    def fail(path, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / "file").write_text("old")
@@ -116,7 +113,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
 def test_rankings_that_are_not_kept_are_read_again(tmp_path, monkeypatch):
     folder = report.make_run(tmp_path).folder
 
-    def tell() -> tuple[object, ...]:
+    def tell():
         run = load(folder)
         summary = summarise(run)
         found = summary.scores, summary.attribution, summary.legs, summary.cost, summary.unjudged
@@ -139,12 +136,3 @@ def test_a_ranking_that_was_changed_is_not_gone_on_with(tmp_path):
     rankings.write_text(rankings.read_text().replace('"query":"q0"', '"query":"q1"'))
     with pytest.raises(AssayError, match="the ranking of query q1 was changed since it was stored"):
         make_run(tmp_path, "run", [1, 2])
-
-
-def test_a_ranking_comes_back_as_it_was_stored(tmp_path):
-    chunk = Chunk("d0", "d0", 0, 4, "text", "Title", ("Head",))
-    hit = Hit(chunk, 0.5, {"dense": LegRank(3, 0.25), "keyword": LegRank(1, 7.0)})
-    step = StageTrace("dense", "leg", 1.5, (("d0", 0.25),), "a note", {"retries": 1})
-    ranking = Ranking((hit,), (step,), (), ("a fault",))
-    row = json.loads(encode_row(encode_ranking("q", ranking)))
-    assert read_ranking(row, {"d0": chunk}) == ranking

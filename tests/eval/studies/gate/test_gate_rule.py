@@ -100,10 +100,13 @@ def test_a_loss_is_named_by_a_fraction_that_is_no_less(folder, baseline):
 @pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
 def test_equal_differences_are_no_pass_where_no_drop_could_be_found(folder, ranks):
     before = make(make_run(folder, "blind", ranks), ["MRR@10", "Hit@10"])
-    report = judge(before, make_run(folder, "blind", ranks), SETTINGS_OF_20)
+    head = make_run(folder, "blind", ranks)
+    changed = replace(head, manifest=head.manifest.model_copy(update={"identity": "other code"}))
+    report = judge(before, changed, SETTINGS_OF_20)
     (item,) = report.measures
     assert item.finds is None
     assert report.verdict == "cannot tell"
+    assert judge(before, head, SETTINGS_OF_20).verdict == "pass", "the accepted run itself"
 
 
 def test_a_clear_drop_is_a_regression(folder, baseline):

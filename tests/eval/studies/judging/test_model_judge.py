@@ -51,9 +51,9 @@ def judge(runs, wrong=0, judged=COUNT, backwards=False):
     people = {pair.digest: 1 for pair in pairs[:judged]} | {pair.digest: 0 for pair in others}
     model = {pair.digest: int(i >= wrong) for i, pair in enumerate(pairs)}
     model |= {pair.digest: int(i < wrong) for i, pair in enumerate(others)}
-    again = {pair.digest: 1 for pair in pairs[:10]}
+    twice = [(int(i >= wrong), 1) for i in range(10)]
     items = make_items([*pairs, *others][:: -1 if backwards else 1], COLLECTION)
-    return examine("model m, prompt p", items, people, model, again, runs, "MRR@10")
+    return examine("model m, prompt p", items, people, model, twice, 0, runs, "MRR@10")
 
 
 def tell(found):
@@ -99,9 +99,9 @@ def test_the_order_of_judgments_makes_no_difference(runs):
 
 
 def test_without_runs_or_people_nothing_is_shown(runs):
-    alone = examine("model m", {}, {}, {"a": 1}, {}, runs, "nDCG@10")
+    alone = examine("model m", {}, {}, {"a": 1}, [], 0, runs, "nDCG@10")
     assert (alone.verdict, alone.agreement, alone.systems) == ("not shown either way", None, None)
-    bare = examine("model m", {}, {"a": 1, "b": 0}, {"a": 1, "b": 1}, {}, [], "nDCG@10")
+    bare = examine("model m", {}, {"a": 1, "b": 0}, {"a": 1, "b": 1}, [], 0, [], "nDCG@10")
     assert bare.agreement.same == 0.5
     assert "name two runs" in bare.reason
     assert "not shown either way" in render(tell(bare))
