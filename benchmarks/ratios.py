@@ -26,7 +26,7 @@ from assay.eval import no_telemetry
 from assay.retrievers.base import Progress
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from benchmarks.latency import ending_in_one_line, pin, positive
+from benchmarks.latency import ending_in_one_line, frozen, pin, positive
 
 if TYPE_CHECKING:
     from assay.eval.statistics.estimates import Estimate
@@ -141,8 +141,6 @@ def time_apart(
     for query in queries[:WARM_UP]:
         for ask in asks:
             ask(query)
-    from benchmarks.experiment import frozen
-
     with frozen():
         for number in range(ROUNDS):
             for i in progress.track(range(len(queries)), f"round {number + 1}", len(queries)):

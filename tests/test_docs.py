@@ -50,7 +50,7 @@ def find_command(words):
     Raises UsageError where there is no such command.
     """
     context = click.Context(assay, info_name="assay")
-    command: click.Command = assay
+    command = assay
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         found = command.get_command(context, words[0])
         if found is None:

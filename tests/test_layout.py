@@ -65,7 +65,7 @@ def test_the_wheel_has_a_collection_that_a_model_judged_and_a_card_of_one_that_p
 @cache
 def read_imports(source, package):
     """Return the dotted name of everything that a module of `package` imports, at any depth."""
-    names: list[str] = []
+    names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names += (name.name for name in node.names)
@@ -148,7 +148,7 @@ def read_graph(sources):
         f"{name_package(path)}.{Path(path).stem}".removesuffix(".__init__"): path
         for path in sources
     }
-    graph: dict[str, set[str]] = {name: set() for name in names}
+    graph = {name: set() for name in names}
     for name, path in names.items():
         for imported in read_imports(sources[path], name_package(path)):
             parent = imported.rpartition(".")[0]
@@ -170,7 +170,7 @@ def find_circles(graph):
 
 
 def reach(graph, start):
-    found: set[str] = set()
+    found = set()
     ahead = list(graph[start])
     while ahead:
         if (name := ahead.pop()) not in found:
@@ -253,7 +253,7 @@ def test_the_core_knows_no_study_and_a_study_few_others():
 def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used():
     graph = read_judge()
     assert {find_room(name)[0] for name in graph} == CORE | FACES | {"studies"}
-    used: dict[str, set[str]] = {}
+    used = {}
     for module, imported in graph.items():
         study = find_room(module)[1]
         for other in {find_room(name)[1] for name in imported} - {"", study}:
@@ -283,7 +283,7 @@ MORE = {"eval/cli": 48}
 
 
 def test_no_folder_is_a_drawer():
-    counts: dict[str, int] = {}
+    counts = {}
     for module in list_modules(*PACKAGES):
         folder, _, name = module.rpartition("/")
         counts[folder] = counts.get(folder, 0) + (name != "__init__.py")
@@ -436,7 +436,7 @@ def test_a_config_imports_no_extra():
 
 def read_lock(name):
     """Return the pins of a lock by package; one package may have a pin per Python version."""
-    pins: dict[str, list[Requirement]] = {}
+    pins = {}
     for block in re.split(r"\n(?=\w)", (ROOT / f"requirements/{name}.txt").read_text()):
         if not block.startswith("#"):
             assert " --hash=sha256:" in block, block

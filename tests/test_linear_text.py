@@ -8,11 +8,10 @@ import itertools
 import pkgutil
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from re import _constants as ops  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
+from re import _constants as ops
+from re import _parser as parser
 
 import pytest
 
@@ -66,7 +65,7 @@ def find_patterns(value, depth=4):
         if isinstance(value.pattern, str):
             yield value
         return
-    inner: Iterable[Any] = ()
+    inner = ()
     if isinstance(value, Mapping):
         inner = value.values()
     elif isinstance(value, list | tuple | set | frozenset):
@@ -97,7 +96,7 @@ def collect():
     modules = {module: Path(module.__file__).read_text() for module in list_modules()}
     # What another module calls as `patterns.OF.match`.
     outside = {use for text in modules.values() for use in re.findall(r"\w\.(\w+)\.(\w+)\(", text)}
-    found: dict[re.Pattern[str], set[str]] = {}
+    found = {}
     for module, source in modules.items():
         calls = set(re.findall(r"(?<![\w.])(\w+)\.(\w+)\(", source)) | outside
         # A pattern that a list or an argument hands on is called by a name of the moment.
@@ -166,7 +165,7 @@ def grow(tree, flags, pumps, before=""):
 
 def attack(pattern):
     """Yield makers of texts of a length that are long runs of what the pattern repeats."""
-    pumps: dict[str, None] = {}
+    pumps = {}
     whole = grow(parser.parse(pattern.pattern, pattern.flags), pattern.flags, pumps)
     heads = dict.fromkeys(["", whole[:-1]])
     for pump in list(pumps)[:16]:
@@ -251,7 +250,7 @@ def patterns():
 def test_no_group_is_possessive(patterns):
     """Python 3.11.2 finds less by `(?:ab)*+` than later releases; `(?>(?:ab)*)` means the same."""
 
-    def repeats_group(tree: Any) -> bool:
+    def repeats_group(tree):
         if isinstance(tree, tuple) and tree and tree[0] is ops.POSSESSIVE_REPEAT:
             ((op, _), *more) = tree[1][2]
             return bool(more) or op in (ops.SUBPATTERN, ops.BRANCH)

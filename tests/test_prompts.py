@@ -1,7 +1,6 @@
 """What a language model is asked, to a reader that obeys all that stands outside the marks."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.llm.fences import fence
 from assay.eval.studies.judging.prompts import Form
 from assay.retrievers.contextualisation.prompts import make_prompt
-from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.models.served.listwise import ListwiseReranker
 
 PAIR = Pair("q", "query", "", "d", "", 0, 1, "passage")
@@ -41,9 +39,9 @@ def judge(text, *, turned=False):
 
 
 def rerank(kind, text):
-    asked: list[Prompt] = []
+    asked = []
 
-    def ask(prompt: Prompt, **_: object) -> object:
+    def ask(prompt, **_):
         asked.append(prompt)
         return SimpleNamespace(text="", ending="end")
 
@@ -54,7 +52,7 @@ def rerank(kind, text):
     return "\n".join(LINES.sub("", line) for line in asked[0].text.splitlines())
 
 
-OUTSIDE: dict[str, Callable[[str], str]] = {
+OUTSIDE = {
     "judge": judge,
     "judge, turned": lambda text: judge(text, turned=True),
     "questions, answers": lambda text: FENCED.sub("", f"{fence(text)}\n\n{fence('x')}\nObey."),

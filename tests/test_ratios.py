@@ -15,10 +15,10 @@ def make_ratio(low, high):
 
 
 def test_all_are_asked_all_queries_as_often_and_never_the_same_in_a_turn():
-    asked: list[tuple[int, str]] = []
+    asked = []
 
-    def make(who: int) -> ratios.Ask:
-        def ask(query: str) -> float:
+    def make(who):
+        def ask(query):
             asked.append((who, query))
             return who + int(query) / 100
 

@@ -95,7 +95,7 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
 def test_a_planted_fault_is_found_in_under_100_kills(fault, monkeypatch):
     command, spoil = FAULTS[fault]
 
-    def torture(kills: int) -> tuple[int, list[str]]:
+    def torture(kills):
         deadline = time.monotonic() + 100
         outcomes = torture_kills(
             kills, 1, deadline, print, track=False, only=[command], until_found=True
@@ -144,7 +144,7 @@ def test_a_mutant_that_was_killed_and_now_survives_is_lost(tmp_path, monkeypatch
     git = ["git", "-C", root, "-c", "user.name=x", "-c", "user.email=x@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
 
-    def tell(*words: str) -> tuple[int, str]:
+    def tell(*words):
         subprocess.run([*git, "add", "."], check=True)
         subprocess.run([*git, "commit", "-qm", "x", "--allow-empty"], check=True)
         return mutants.main(words), capsys.readouterr().out.splitlines()[-1]

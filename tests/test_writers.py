@@ -24,7 +24,7 @@ class Function:
     called: set[str] = field(default_factory=set)
     unlocked: set[str] = field(default_factory=set)
 
-    def visit(self, node: ast.AST, locked: bool = False) -> None:
+    def visit(self, node, locked=False):
         """Note what a node does."""
         if isinstance(node, ast.With):
             locked = locked or any(_name(item.context_expr) in LOCKS for item in node.items)
@@ -58,7 +58,7 @@ def find_unlocked(sources):
                     functions.append(Function(node.name, file, owner))
                     functions[-1].visit(node)
     defined = Counter(function.name for function in functions)
-    callers: dict[str, list[Function]] = defaultdict(list)
+    callers = defaultdict(list)
     for function in functions:
         for name in function.called:
             callers[name].append(function)

@@ -61,7 +61,7 @@ def label(asked: LabelOptions, as_json: bool) -> None:
     """Add the judgments in FILE, a table of `assay pool` with its grades filled in.
 
     With --serve, people judge its pairs on a page of this machine, which shows nothing of runs or
-    ranks. Their grades are kept beside FILE, and called without --serve the command adds those
+    ranks. Their grades are kept next to FILE, and called without --serve the command adds those
     too: where several judged a pair, if they agree or have settled it. Where no person has judged,
     the last grade by `assay judge` is taken, and marked as the model's.
 

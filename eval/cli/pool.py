@@ -42,7 +42,7 @@ def pool(asked: PoolOptions, as_json: bool) -> None:
     says which run returned them. Fill in the column grade; `assay label` then adds the judgments to
     the collection.
 
-    Of two runs or more it says whether judging the pairs could turn which run is better.
+    With two runs or more it says whether judging the pairs could turn which run is better.
     """
     from assay.eval.collections.authoring.worksheet import render
     from assay.eval.progress import ConsoleProgress

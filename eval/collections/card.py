@@ -23,7 +23,7 @@ Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 
 class Sizes(Settings):
-    """What loading the first variant of the judgments must yield."""
+    """The sizes that loading the first variant of the judgments must yield."""
 
     largest: ClassVar[float] = inf
 
@@ -35,7 +35,7 @@ class Sizes(Settings):
 
 
 class Card(Settings):
-    """What every card says; each format adds its files, and says what can be done with them.
+    """The part that all cards share; each format adds its files and what can be done with them.
 
     `has_folder` is false where the data are no files. `contexts_of` says what each context belongs
     to, a prescribed passage or a place in a document; empty where the format has none.

@@ -29,7 +29,7 @@ baseline = "bm25"  # what `assay compare` holds the pipelines against
 
 
 class Project(Settings):
-    """What `assay.toml`, or the table `tool.assay` of `pyproject.toml`, may say."""
+    """The settings of `assay.toml`, or of the table `tool.assay` of `pyproject.toml`."""
 
     collection: str | None = Field(
         None, min_length=1, description="judged on where neither command line nor config names one"

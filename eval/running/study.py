@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(BaseModel):
-    """What a study is asked: each field is an option, its description is its help.
+    """The options of a study: each field is one, and its description is its help.
 
     A field annotated with `Argument` is given by its place, one with `Option` otherwise than its
     name and type say. Python gives all of them by name.

@@ -39,7 +39,7 @@ LIMIT_HELP = "Ask only so many queries: a quick look."
 
 
 class ChangeOptions(StudyOptions):
-    """What is changed in a config."""
+    """Changes to a config."""
 
     overrides: Overrides = ()
     dataset: Annotated[str | None, Option(metavar="NAME")] = Field(

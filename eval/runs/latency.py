@@ -23,7 +23,7 @@ TOTAL = "total"
 
 
 class LatencySettings(Settings):
-    """How latency is measured."""
+    """Settings of the measurement of latency."""
 
     queries: int = Field(
         100, ge=0, description="queries timed, evenly spaced, in a fixed random order; 0: none"

@@ -25,7 +25,7 @@ SOURCES = {
 
 
 class ContextSettings(Settings):
-    r"""What is put before each chunk, as `{context}\n\n{chunk}`, in every index."""
+    r"""The text before each chunk, as `{context}\n\n{chunk}`, in every index."""
 
     source: Source = Field(
         "none", description="; ".join(f"{name}: {text}" for name, text in SOURCES.items())

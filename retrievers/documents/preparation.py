@@ -41,7 +41,7 @@ NO_TEXT = "the collection has no text to search: every document is empty"
 
 
 class DocumentSettings(Settings):
-    """How documents become chunks."""
+    """The way from documents to chunks."""
 
     converter: AnyConverter | None = Field(
         None,

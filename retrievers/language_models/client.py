@@ -11,7 +11,7 @@ from assay.retrievers.services.prices import Prices
 
 
 class CallSettings(PaceSettings):
-    """How a language model is called, and what that may cost."""
+    """Settings of calls to a language model, and the limits of their cost."""
 
     max_cost_usd: float | None = Field(
         None, ge=0, description="budget of one job, over all its runs; never exceeded"

@@ -22,7 +22,7 @@ LEDGERS = "served-ledger"
 
 
 class SearchModelSettings(PaceSettings):
-    """Which language model a part of a pipeline asks, and what that may cost."""
+    """The language model that a part of a pipeline asks, and the limits of its cost."""
 
     model: Annotated[LanguageModelSettings, Field(discriminator="type")] = Field(
         default_factory=OpenAiSettings, description="the language model"

@@ -28,7 +28,7 @@ SHOWN = 5  # most edges named in a note
 
 
 class EdgeWeights(Settings):
-    """How much of a chunk's score an edge carries; 0 leaves edges of its kind out.
+    """The share of a chunk's score that an edge carries; 0 leaves edges of its kind out.
 
     Related documents, wikilinks and transclusions are made by someone who says that the two belong
     together; references and links also point at definitions and procedure in passing.

@@ -42,7 +42,7 @@ FieldName = Literal[
 
 
 class FieldWeights(Settings):
-    """How much an occurrence counts in each field; 0 leaves the field out."""
+    """The weight of an occurrence in each field; 0 leaves the field out."""
 
     title: float = Field(3.0, ge=0, description="the chunk's own title, else its document's")
     headings: float = Field(2.5, ge=0, description="the path of headings above the chunk")

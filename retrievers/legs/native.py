@@ -205,7 +205,7 @@ class LoneKeywordLeg(EngineKeywordLeg):
 
 
 class EngineLegSettings(LegSettings):
-    """What every leg inside an engine needs: the texts and vectors indexed are the same."""
+    """The part that all legs inside an engine share: the texts and vectors indexed are the same."""
 
     leg: ClassVar[type[EngineLeg]]
     search: ClassVar[Search]

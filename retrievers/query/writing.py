@@ -20,7 +20,7 @@ PURPOSE = "query step"  # whose budget it is
 
 
 class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
-    """What every step by a language model has."""
+    """The settings that all steps by a language model share."""
 
     on_failure: Literal["stop", "query"] = Field(
         "stop",

@@ -22,7 +22,7 @@ ATTEMPTS_UNREACHED = 3  # where there is no network, waiting does not bring it
 
 
 class PaceSettings(Settings):
-    """How many calls are made, and how often one is."""
+    """Limits of the number of calls at once, and of their rate."""
 
     concurrency: int = Field(10, ge=1, description="calls at a time")
     attempts: int = Field(8, ge=1, description="of one call, before the run stops")

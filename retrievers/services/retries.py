@@ -35,7 +35,7 @@ class RetryCost:
 
 
 class RetrySettings(Settings):
-    """How often a call that failed for a passing reason is made again."""
+    """Settings of the retries of a call that failed for a passing reason."""
 
     attempts: int = Field(3, ge=1, description="tries of one call, the first among them")
     pause: float = Field(

@@ -74,7 +74,7 @@ class Range(Settings):
 
 
 class Filter(Settings):
-    """Which documents may be found: one condition on a field, or several put together."""
+    """A filter of documents: one condition on a field, or several put together."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
     largest: ClassVar[float] = inf

@@ -114,7 +114,7 @@ def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence:
 
 
 class NeighboursSettings(StageSettings):
-    """Adds the chunks beside the best hits where the query is long or its best two are close."""
+    """Adds the neighbours of the best hits where the query is long or its best two are close."""
 
     type: Literal["neighbours"]
     query_tokens: int = Field(12, ge=1, description="a query of so many words is expanded")

@@ -31,7 +31,7 @@ FIELDS = ("modified", "updated", "date", "created")
 
 
 class Tier(Settings):
-    """What the scores of young documents are multiplied by."""
+    """The factor on the scores of young documents."""
 
     days: int = Field(ge=1, description="documents less than so many days old")
     factor: float = Field(gt=0, description="what their scores are multiplied by")

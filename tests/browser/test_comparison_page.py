@@ -300,7 +300,7 @@ def test_one_pair_needs_no_picker(browser, tmp_path):
     ]
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
-    said: list[str] = []
+    said = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(write(compare(runs), tmp_path).as_uri())
     assert page.locator("#picker").count() == 0

@@ -29,8 +29,8 @@ def opened(site, browser):
     """A page of a browser, that must not complain nor ask for anything but files of the site."""
     page = browser.new_page(viewport=DESKTOP)
     page.set_default_timeout(10_000)
-    said: list[str] = []
-    asked: list[str] = []
+    said = []
+    asked = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))

@@ -42,8 +42,8 @@ def page(browser, grades):
         context = browser.new_context(viewport=PHONE, color_scheme="dark")
         opened = context.new_page()
         opened.set_default_timeout(5000)
-        said: list[str] = []
-        asked: list[str] = []
+        said = []
+        asked = []
         opened.on("console", lambda message: said.append(message.text))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.on("request", lambda request: asked.append(request.url))

@@ -24,7 +24,7 @@ def test_the_page(browser, address, width, scheme):
         viewport={"width": width, "height": 812}, color_scheme=scheme, java_script_enabled=True
     )
     page = context.new_page()
-    said: list[str] = []
+    said = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(address)

@@ -6,7 +6,7 @@ import signal
 import threading
 
 import pytest
-from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction, Say
+from doubles.language_model_server import KEY, Hang, LanguageModelServer, Say
 from samples.scripted_judge import QUERIES, make_judged
 from tools.own_cache import make_cache
 from tools.processes import finish, start
@@ -20,7 +20,7 @@ def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path):
     run = make_judged(tmp_path / "reports")
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number < ANSWERED:
             return Say("It is so [1].")
         held.set()

@@ -52,7 +52,7 @@ def find_needed(requirement, seen):
 def missing():
     """The modules that no dependency of the base brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    seen: set[tuple[str, str]] = set()
+    seen = set()
     needed = {name for line in project["dependencies"] for name in find_needed(line, seen)}
     needed |= {"retrieval-assay", "pip", "setuptools"}
     return sorted(
@@ -77,7 +77,7 @@ def call(missing, tmp_path):
         "How long do batteries last?,power.md,Batteries last for two years\n"
     )
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    def run(*words):
         code = BLOCK.format(missing=set(missing))
         return subprocess.run(
             [sys.executable, "-c", code, *words],

@@ -6,7 +6,6 @@ for them. A new command must say here how it is called, or why it shows no answe
 """
 
 import json
-from typing import Any
 
 import pytest
 from tools.command_line import call
@@ -40,7 +39,7 @@ QUERIES = (
     "what does Flow Code mean",
     '"closes the pipe" § 1 Closing',
 )
-CALLS: dict[str, list[list[str]]] = {
+CALLS = {
     "run": [["markdown_ragdocs", "latency.queries=2"], ["bm25", "latency.queries=2"]],
     "compare": [["bm25", "markdown_ragdocs"], ["RUN", "bm25"]],
     "overlap": [["bm25", "markdown_ragdocs"], ["RUN", "bm25", "--json"]],
@@ -150,7 +149,7 @@ def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_a_stored_run_shows_nothing_that_was_revoked_since(folder, monkeypatch, capsys):
-    def assay(*words: Any) -> tuple[int, str]:
+    def assay(*words):
         return call(monkeypatch, capsys, *words)
 
     status, said = assay("run", "markdown_ragdocs", "latency.queries=2")

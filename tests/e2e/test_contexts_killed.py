@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from doubles.language_model_server import KEY, Hang, LanguageModelServer
 from tools.own_cache import make_cache
 from tools.processes import finish, start
 
@@ -45,7 +45,7 @@ def server(environment):
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(folder, environment, server):
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number < ANSWERED:
             return None
         held.set()
@@ -79,7 +79,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(folder, environment, se
 def test_an_interrupted_run_waits_for_what_is_under_way(folder, environment, server):
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number < ANSWERED:
             return None
         held.set()

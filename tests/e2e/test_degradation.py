@@ -3,13 +3,11 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assay.eval.cli.main import main
 from assay.eval.runs.stored import load
-from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.keyword import KeywordLeg
 
 HYBRID = """name: faulty
@@ -43,7 +41,7 @@ def cache(tmp_path):
 
 @pytest.fixture
 def call(assay, tmp_path, cache):
-    def run(*arguments: str) -> Any:
+    def run(*arguments):
         places = {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_CACHE": str(cache)}
         return assay(*arguments, **places)
 
@@ -123,10 +121,10 @@ def test_without_a_semantic_leg_it_stops_with_one_line(mode, call, cache, config
 
 @pytest.mark.long
 def test_a_leg_that_fails_in_the_middle_of_a_run(config, tmp_path, monkeypatch, capsys):
-    asked: list[str] = []
+    asked = []
     search = KeywordLeg.search
 
-    def fail(leg: KeywordLeg, query: str, depth: int) -> LegResult:
+    def fail(leg, query, depth):
         asked.append(query)
         if len(asked) == 2:
             raise OSError("the disk\nwent away")

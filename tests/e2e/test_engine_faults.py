@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
+from doubles.opensearch_proxy import Proxy, fail
 from tools.extras import skip_without
 from tools.postgres_servers import connect, describe, read_postmaster, wait_until
 
@@ -68,7 +68,7 @@ def mine(places, root, tmp_path):
 
 @pytest.fixture
 def call(assay, mine):
-    def run(*arguments: str, **environment: str) -> Any:
+    def run(*arguments, **environment):
         return assay(*arguments, **{**mine, **environment})
 
     return run
@@ -80,7 +80,7 @@ def inside(mine, monkeypatch, capsys):
     for name, value in mine.items():
         monkeypatch.setenv(name, value)
 
-    def run(*arguments: str, **environment: str) -> tuple[Any, str, str]:
+    def run(*arguments, **environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         capsys.readouterr()
@@ -96,7 +96,7 @@ def inside(mine, monkeypatch, capsys):
 def config(tmp_path):
     """Write a config of one keyword leg, and return its path."""
 
-    def write(leg: str) -> str:
+    def write(leg):
         path = tmp_path / "faulty.yaml"
         path.write_text(f"name: faulty\nretriever:\n  legs: {{words: {leg}}}\n")
         return str(path)
@@ -124,7 +124,7 @@ def kill_after(queries, server, reports, monkeypatch):
     """Have the server killed before the search that follows the first `queries` finished ones."""
     keyword, killed = StoreEngine.keyword, []
 
-    def search(engine: StoreEngine, text: str, limit: int) -> list[tuple[int, float]]:
+    def search(engine, text, limit):
         finished = [row for path in reports.glob("*/rankings.jsonl") for row in read_rows(path)]
         if len(finished) == queries and not killed:
             killed.append(True)
@@ -171,9 +171,9 @@ def test_the_embedded_server_killed_in_mid_run_comes_back(
 
 def reject(every, reply):
     """Answer each so many-th search with `reply`."""
-    searches: list[Asked] = []
+    searches = []
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         if not asked.path.endswith("/_search"):
             return None
         searches.append(asked)

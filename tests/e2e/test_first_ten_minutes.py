@@ -52,7 +52,7 @@ def list_next(lines):
 
 
 def test_each_command_shows_what_it_is_for_and_what_comes_next(shell):
-    shown: dict[str, list[str]] = {}
+    shown = {}
     ahead = ["assay demo --output demo"]
     while ahead:
         command = ahead.pop(0)
@@ -64,7 +64,7 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell):
         assert max(map(len, lines)) <= COLUMNS, text
         ahead += [it for it in list_next(lines) if it not in shown and it not in ahead]
 
-    def find(begin: str) -> tuple[str, list[str]]:
+    def find(begin):
         command = next(name for name in shown if name.startswith(begin))
         return command, shown[command]
 

@@ -35,7 +35,7 @@ def reports(tmp_path_factory):
 def call(assay, reports):
     """Call the command line on reports of this module's own, off GitHub unless told."""
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments, **environment):
         return assay(
             *arguments, **({"ASSAY_REPORTS": str(reports), "GITHUB_ACTIONS": ""} | environment)
         )
@@ -64,9 +64,7 @@ def baseline(call, run_id):
 def read(done, code):
     """Return the one JSON object that a call printed, and nothing else, with this exit code."""
     assert done.returncode == code, done.stderr
-    value = json.loads(done.stdout)
-    assert isinstance(value, dict)
-    return value
+    return json.loads(done.stdout)
 
 
 def check_refusal(done, *words):
@@ -91,6 +89,9 @@ def test_accept_and_show(call, baseline, run_id):
     check_refusal(call("baseline", "show", "nothing"), "nothing.json", "baseline accept")
     done = call("gate", run_id, "--baselines", str(baseline.parent / "none"))
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
+    check_refusal(
+        call("baseline", "accept", CONFIG), f"not of a config; the newest of it is {run_id}"
+    )
 
 
 @pytest.mark.slow
@@ -121,7 +122,6 @@ def test_regression_in_every_output(call, baseline, tmp_path):
     assert report["verdict"] == "regression"
     assert "retriever.legs.keyword.depth: 100 → 1" in report["changes"]
     suite = Xml.parse(junit).getroot().find("testsuite")
-    assert suite is not None
     assert suite.get("tests") == "3"
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert "Recall@20" in failed
@@ -167,7 +167,6 @@ def test_what_cannot_be_judged(call, baseline, tmp_path):
     done = call("gate", CONFIG, QUICK, "limit=8", "--junit", str(junit), GITHUB_ACTIONS="true")
     check_refusal(done, "sample", "::error title=Gate%3A configs/bm25.yaml::")
     suite = Xml.parse(junit).getroot().find("testsuite")
-    assert suite is not None
     assert suite.get("errors") == "1"
     check_refusal(call("gate", CONFIG, QUICK, "name=other"), "other@harbourline.json", "accept")
     check_refusal(call("gate"), "Missing argument 'CONFIG'")

@@ -10,7 +10,6 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -83,7 +82,7 @@ def installed(environment, tmp_path):
     keep = {"PYTHONPATH": "", "ASSAY_REPORTS": "", "ASSAY_DATASET": "", "ASSAY_TRUST": ""}
     tracking = {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db", "GITHUB_ACTIONS": ""}
 
-    def run(program: str, *arguments: str, **more: str) -> str:
+    def run(program, *arguments, **more):
         found = environment / program
         return call(
             found if found.exists() else program,
@@ -159,7 +158,7 @@ def test_the_job_moves_the_baseline_of_edited_documents(ci, installed, environme
     installed("assay", "run", "mine.yaml", "--no-track")
     installed("assay", "baseline", "accept", "mine")
 
-    def push(message: str) -> None:
+    def push(message):
         installed("git", "add", "--all")
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         installed("git", *identity, "commit", "--quiet", "--message", message)
@@ -181,12 +180,12 @@ def test_the_job_moves_the_baseline_of_edited_documents(ci, installed, environme
         "GIT_CONFIG_VALUE_0": address,
     }  # fmt: skip
 
-    def execute(commands: list[str], checkout: Path) -> None:
+    def execute(commands, checkout):
         call("git", "clone", "--quiet", origin, checkout, cwd=tmp_path)
         for command in commands:
             call("bash", "-e", "-c", command, cwd=checkout, **variables)
 
-    def play(checkout: Path) -> None:
+    def play(checkout):
         """Do what the forge does after a push; installing is another test's."""
         job = yaml.safe_load(job_file.read_text())
         if ci == "gitlab":
@@ -201,7 +200,7 @@ def test_the_job_moves_the_baseline_of_edited_documents(ci, installed, environme
         patch = checkout / "assay-accepted.patch"
         execute([f"cp {shlex.quote(str(patch))} .", command], apart)
 
-    def read(*arguments: str) -> str:
+    def read(*arguments):
         return call("git", "-C", origin, *arguments, cwd=tmp_path)
 
     play(tmp_path / "first")
@@ -283,7 +282,7 @@ def test_what_ships_is_there(installed):
     there = [(entry["name"], entry["available"]) for entry in listed]
     assert there == [("scifact", False), ("tarnwick", True)]
     assert "or take irds:beir/scifact/test" in listed[0]["why_not"]
-    shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
+    shown = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
     assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
     assert installed("assay", "--version").startswith("assay, version ")
 

@@ -36,9 +36,7 @@ def fill(table, grade):
 
 
 def run(assay_json, *arguments):
-    found = assay_json("run", *arguments, *QUICK)
-    assert isinstance(found, dict)
-    return found
+    return assay_json("run", *arguments, *QUICK)
 
 
 def test_the_round_trip(assay, assay_json, copy, tmp_path):

@@ -2,10 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -25,12 +23,12 @@ def ask(tmp_path, places):
     environment = os.environ | places | {"ASSAY_REPORTS": str(tmp_path / "reports")}
     environment |= {"ASSAY_TRUST": "1"}
 
-    def call(use: Callable[[Client], Any], **changed: str) -> Any:
+    def call(use, **changed):
         server = StdioServerParameters(
             command=str(ASSAY), args=["mcp"], cwd=tmp_path, env=environment | changed
         )
 
-        async def serve() -> Any:
+        async def serve():
             with anyio.fail_after(300):
                 async with Client(stdio_client(server)) as client:
                     return await use(client)
@@ -46,7 +44,7 @@ def read(result):
 
 @pytest.mark.slow
 def test_an_agent_goes_from_a_question_to_a_verdict(ask):
-    async def climb(client: Client) -> list[str]:
+    async def climb(client):
         tools = {tool.name for tool in (await client.list_tools()).tools}
         assert tools == OFFERS.keys()
         shown = []
@@ -81,7 +79,7 @@ MINE = "base: semantic\nname: mine\nlatency: {queries: 0}\n"
 
 @pytest.mark.slow
 def test_an_agent_goes_from_an_empty_folder_to_a_better_config(ask, tmp_path):
-    async def climb(client: Client) -> list[str]:
+    async def climb(client):
         shown = []
         (tmp_path / "assay.toml").write_text(PROJECT)
         (tmp_path / "mine.yaml").write_text("base: bm25\nname: mine\nlatency: {queries: 0}\n")
@@ -121,7 +119,7 @@ def test_an_agent_goes_from_an_empty_folder_to_a_better_config(ask, tmp_path):
 
 @pytest.mark.slow
 def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
-    async def err(client: Client) -> list[Any]:
+    async def err(client):
         return [
             await client.call_tool("run", {"config": "bm52"}),
             await client.call_tool("run", {"config": "bm25", "colour": 1}),
@@ -137,10 +135,10 @@ def test_what_is_wrong_is_a_line_that_an_agent_can_act_on(ask):
 
 @pytest.mark.slow
 def test_a_call_that_is_cancelled_ends_its_process(ask, tmp_path):
-    async def cancel(client: Client) -> None:
+    async def cancel(client):
         scope, told = anyio.CancelScope(), list[str]()
 
-        async def tell(_done: float, _total: float | None, message: str | None) -> None:
+        async def tell(_done, _total, message):
             told.append(message or "")
             scope.cancel()
 
@@ -226,7 +224,7 @@ def test_instructions_in_a_document_stay_text(ask, tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text(f"# Ferries\n\n{PLANTED} A ferry sails twice a day.\n")
 
-    async def search(client: Client) -> str:
+    async def search(client):
         asked = {"config": "bm25", "query": "ferry", "dataset": "docs"}
         result = await client.call_tool("search", asked)
         assert not result.is_error, read(result)

@@ -44,7 +44,7 @@ class Service(BaseHTTPRequestHandler):
     asked: Counter[str]
     first = ""
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         query = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["query"]
         Service.asked[query] += 1
         time.sleep(0.1)
@@ -52,7 +52,7 @@ class Service(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(json.dumps({"hits": [{"id": self.first, "score": 1}]}).encode())
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 

@@ -1,7 +1,6 @@
 """A collection with principals, from the command line: what is shown, and what a leak does."""
 
 import json
-from typing import Any
 
 import pytest
 from tools.command_line import call
@@ -62,7 +61,7 @@ def collection(tmp_path, monkeypatch):
 def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and_gate(
     collection, monkeypatch, capsys
 ):
-    def assay(*words: Any) -> tuple[int, str]:
+    def assay(*words):
         return call(monkeypatch, capsys, *words)
 
     assert assay("dataset", "check", collection)[0] == 0
@@ -88,9 +87,7 @@ def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and
     assert "No leak in 2 queries" in page.read_text()
     assert "margin of ten" not in page.read_text()
 
-    def search_all(
-        self: LegGroup, name: str, request: Any, allowed: Any, depth: int, found: Any
-    ) -> Any:
+    def search_all(self, name, request, allowed, depth, found):
         return self._search(name, self._legs[name], request, depth, found)
 
     monkeypatch.setattr(LegGroup, "_search_allowed", search_all)

@@ -17,7 +17,7 @@ def call(tmp_path):
     """Call `assay` in a folder of its own, in which the environment names no place."""
     free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments, **environment):
         return finish(start(*arguments, environment=free | environment, folder=tmp_path))
 
     return run

@@ -46,7 +46,7 @@ def words(query, k):
 def session(tmp_path):
     """Write tests into a folder of their own and run them; return what pytest printed."""
 
-    def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def run(text, *options):
         (tmp_path / "test_mine.py").write_text(SEARCH + text)
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
@@ -106,7 +106,7 @@ def test_figures_pass_and_stand_in_junit_and_a_failure_says_what_was_lost(sessio
     assert found["words Hit@1"] == pytest.approx(2 / 3)
     assert found["bm25 Hit@1"] == 1.0
 
-    def read(name: str) -> str:
+    def read(name):
         """Return what stands under the heading of a failed test."""
         return done.stdout.partition(f" {name} ___")[2].partition("\n____")[0]
 
@@ -124,7 +124,6 @@ def test_figures_pass_and_stand_in_junit_and_a_failure_says_what_was_lost(sessio
     assert "q1:" not in missed
     assert "assertions.py" not in missed  # the traceback ends in the user's own line
     page = re.search(r"report  (\S+)", missed)
-    assert page
     assert Path(page[1]).is_file()
 
     assert "colection: unknown; allowed: collection, measures, depth" in read("test_misnamed")
@@ -190,7 +189,7 @@ def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path):
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)
     free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
 
-    def call(*command: str) -> subprocess.CompletedProcess[str]:
+    def call(*command):
         environment = os.environ | free
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from doubles.language_model_server import KEY, Hang, LanguageModelServer
 from samples.scripted_questions import write
 from tools.own_cache import make_cache
 from tools.processes import ROOT, finish, start
@@ -23,7 +23,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number < ANSWERED:
             return write(call)
         held.set()

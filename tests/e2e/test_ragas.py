@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from doubles.language_model_server import KEY, Hang, LanguageModelServer
 from samples.scripted_judge import CALLS, MEANS, QUERIES, TEXT, judge, make_judged
 from tools.processes import finish, start
 
@@ -62,7 +62,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path):
     run = make_judged(tmp_path / "reports")
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number < ANSWERED:
             return judge(call)
         held.set()

@@ -75,7 +75,7 @@ def try_all(folder, room, each):
         ASSAY_REPORTS=str(folder / "reports"), ASSAY_CACHE=str(room / "cache"), ASSAY_TRUST="1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found: dict[str, tuple[int, str, list[str]]] = json.loads(done.stdout)
+    found = json.loads(done.stdout)
     assert list(found) == list(COMMANDS)[::each]
     return found
 

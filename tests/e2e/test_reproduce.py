@@ -25,9 +25,7 @@ def write(folder):
 
 
 def read(done):
-    value = json.loads(done.stdout)
-    assert isinstance(value, dict)
-    return value
+    return json.loads(done.stdout)
 
 
 def test_each_figure_has_its_verdict_and_reason(assay, write):

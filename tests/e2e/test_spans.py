@@ -3,7 +3,6 @@
 import gzip
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
@@ -15,15 +14,15 @@ pytest.importorskip(
 class Receiver(ThreadingHTTPServer):
     """An OTLP receiver over HTTP that keeps what it is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
             ExportTraceServiceRequest,
         )
 
-        received: list[Any] = []
+        received = []
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
+            def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
@@ -31,14 +30,14 @@ class Receiver(ThreadingHTTPServer):
                 self.send_response(200)
                 self.end_headers()
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, *_):
                 pass
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.received = received
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
-    def names(self) -> list[tuple[str, str]]:
+    def names(self):
         """The (service, name) of every span."""
         return [
             (service, span.name)

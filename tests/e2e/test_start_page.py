@@ -21,7 +21,7 @@ def blur(text):
 
 
 def test_every_command_runs_and_prints_what_is_shown(assay, tmp_path):
-    said: list[str] = []
+    said = []
     shown = 0
     for kind, block in BLOCKS:
         if kind == "console":

@@ -38,7 +38,7 @@ targets:
       - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Hit@100,
          at_least: 0.5}}
 """
-COMMANDS: dict[str, tuple[str, ...]] = {
+COMMANDS = {
     "run": ("run", BM25, *QUICK, "--no-track"),
     "compare": ("compare", BM25, "configs/hybrid_rrf.yaml", *QUICK, "--no-track"),
     "explain": ("explain", "{run}"),

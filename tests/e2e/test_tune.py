@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -119,7 +118,7 @@ def read_files(folder):
 def test_a_result_of_another_question_is_kept(assay, tmp_path):
     """As a context that is worth taking was, by the plain call that followed it."""
 
-    def tune(*more: str) -> Any:
+    def tune(*more):
         done = assay("tune", BM25, "limit=20", *QUICK, *more, ASSAY_REPORTS=str(tmp_path))
         assert done.returncode == 0, done.stderr
         return done

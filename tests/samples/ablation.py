@@ -1,15 +1,13 @@
 """An ablation of made-up runs."""
 
-from collections.abc import Sequence
-
 from samples.claims import make_claims
 
-from assay.eval.studies.ablation.analysis import Ablation, Row
+from assay.eval.studies.ablation.analysis import Ablation
 from assay.eval.studies.ablation.variants import PipelinePart, Variant
 from assay.eval.studies.ablation.weighing import RunScores, judge, weigh
 
 
-def observe(run: str, score: float, first: str, milliseconds: float) -> RunScores:
+def observe(run, score, first, milliseconds):
     queries = [f"q{number}" for number in range(20)]
     return RunScores(
         run=run,
@@ -35,9 +33,7 @@ DENSE_PART, RERANK = (
 )
 
 
-def row(
-    part: PipelinePart, without: float, with_: float, measures: Sequence[str] = ("nDCG@10",)
-) -> Row:
+def row(part, without, with_, measures=("nDCG@10",)):
     pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
     (found,) = judge(
         [weigh(Variant(part), [DENSE_PART, RERANK], pair, measures)],
@@ -46,7 +42,7 @@ def row(
     return found
 
 
-def make_ablation(part: Row, rows: int, measures: Sequence[str] = ("nDCG@10",)) -> Ablation:
+def make_ablation(part, rows, measures=("nDCG@10",)):
     """Return an ablation in which `part` stands in so many rows."""
     return Ablation(
         "id", "x", "tiny", 20, "2024-01-01", {}, tuple(measures), "a",

@@ -1,18 +1,9 @@
 """Rankings of several queries, joined as those of a run are."""
 
-from collections.abc import Mapping, Sequence, Set
-
-from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.joined import JoinedRankings, NumberLists, group_judged
-from assay.retrievers.base import Chunk
 
 
-def join_all(
-    rankings: Mapping[str, Sequence[Chunk]],
-    gold: Mapping[str, Sequence[GoldItem]],
-    prescribed: Set[str] = frozenset(),
-    unwanted: Set[str] = frozenset(),
-) -> JoinedRankings:
+def join_all(rankings, gold, prescribed=frozenset(), unwanted=frozenset()):
     chunks = list({chunk.id: chunk for listed in rankings.values() for chunk in listed}.values())
     numbers = {chunk.id: number for number, chunk in enumerate(chunks)}
     lists = NumberLists()

@@ -3,11 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from assay.eval.cli.label import label
 from assay.eval.collections.authoring.worksheet import Pair, render
@@ -18,20 +15,20 @@ CARD = "# Mine.\nname: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\nsour
 QUERIES = {"q": "how to install", "r": "what limits"}
 
 
-def write_jsonl(path: Path, *rows: Mapping[str, Any]) -> None:
+def write_jsonl(path, *rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def spot(text: str) -> tuple[int, int]:
+def spot(text):
     return GUIDE.index(text), GUIDE.index(text) + len(text)
 
 
-def pair(query: str, text: str) -> Pair:
+def pair(query, text):
     return Pair(query, QUERIES[query], "", "guide.md", "", *spot(text), text)
 
 
-def write_table(path: Path, grades: Mapping[Pair, str], named: str = "tiny", **cells: str) -> Path:
+def write_table(path, grades, named="tiny", **cells):
     """Write a filled-in table; `cells` replace those of the first row."""
     text = render(grades, named).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
@@ -45,11 +42,11 @@ def write_table(path: Path, grades: Mapping[Pair, str], named: str = "tiny", **c
     return path
 
 
-def call(*arguments: object) -> Result:
+def call(*arguments):
     return CliRunner().invoke(label, [str(argument) for argument in arguments])
 
 
-def read_grades(reference: str) -> dict[str, dict[str, int]]:
+def read_grades(reference):
     gold = load(reference).gold
     return {query: {item.id: item.grade for item in items} for query, items in gold.items()}
 

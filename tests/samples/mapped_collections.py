@@ -1,23 +1,20 @@
 """Collections read twice: held, and left in their files."""
 
-import pytest
-
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
-from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import beir, irds, memo
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.lazy_sequence import PassageSequence
 
 
-def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:
+def leave_in_files(patch, most=-1):
     """Leave collections of more than `most` bytes in their files from now on."""
     for format_ in (beir, irds):
         patch.setattr(format_, "LARGEST_HELD", most)
 
 
-def load_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Collection, Collection]:
+def load_both(reference, monkeypatch):
     """Return a collection that is held, and the same left in its files."""
     held = load(reference)
     with monkeypatch.context() as patch:
@@ -25,7 +22,7 @@ def load_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Collecti
         return held, load(reference)
 
 
-def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection | str:
+def compare_both(reference, monkeypatch):
     """Assert that all is alike whether a collection is held or not; return it, or its fault."""
     told, found = [], []
     for limit in (1 << 28, -1):
@@ -52,7 +49,7 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     return left
 
 
-def _try_to_load(reference: str) -> Collection | str:
+def _try_to_load(reference):
     try:
         return load(reference)
     except AssayError as error:

@@ -1,24 +1,20 @@
 """A bench of a few hostile texts, on which an engine is looked at for real."""
 
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from samples.report import QUERIES, make_collection
 
-from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.configs.engine_settings import read_engine
 from assay.eval.studies.stores.engines.engine_bench import Bench
-from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.parity.running import examine
 from assay.retrievers.base import Chunk, Quiet
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
-def make_bench() -> Bench:
+def make_bench():
     """Return the sample collection, cut into its paragraphs, with vectors of no model."""
     collection = make_collection()
     chunks = []
@@ -42,9 +38,9 @@ def make_bench() -> Bench:
     )
 
 
-def look(folder: Path, *overrides: str, wrap: Any = lambda engine: engine) -> Parity:
+def look(folder, *overrides, wrap=lambda engine: engine):
     """Return the parity of qdrant-edge, or of what `wrap` makes of it, on that bench."""
-    configured: ConfiguredEngine = read_engine("qdrant-edge", overrides)
-    engine: Engine = wrap(configured.build(Resources(Cache(folder))))
+    configured = read_engine("qdrant-edge", overrides)
+    engine = wrap(configured.build(Resources(Cache(folder))))
     with closing(engine):
         return examine(make_bench(), configured, engine, Quiet())

@@ -1,21 +1,17 @@
 """Stored runs whose scores are known by hand: each query's one gold passage at a planned rank."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever
 
 COMMITTED = {"git": {"commit": "a" * 40, "dirty": False}}
 
 
-def make_collection(count: int, *, types: Sequence[str] = (), grade: int = 1) -> Collection:
+def make_collection(count, *, types=(), grade=1):
     """Return a collection of `count` documents and queries; query q0 is answered by document d0."""
     kinds = [types[i % len(types)] if types else "" for i in range(count)]
     return Collection(
@@ -36,15 +32,15 @@ class Planned(Retriever):
 
     nondeterministic = False
 
-    def __init__(self, ranks: Sequence[int], degraded: Sequence[str] = ()) -> None:
+    def __init__(self, ranks, degraded=()):
         self._ranks = ranks
         self._degraded = tuple(degraded)
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self._chunks = [Chunk(item.id, item.id, 0, len(item.text), item.text) for item in documents]
         return IndexReport(len(self._chunks))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         i = int(query.split()[1])
         others = [chunk for chunk in self._chunks if chunk.id != f"d{i}"]
         if rank := self._ranks[i]:
@@ -52,19 +48,11 @@ class Planned(Retriever):
         hits = tuple(Hit(chunk, float(-place)) for place, chunk in enumerate(others[:k]))
         return Ranking(hits, degraded=self._degraded)
 
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self):
         return {"ranks": list(self._ranks), "degraded": self._degraded}
 
 
-def make_run(
-    folder: Path,
-    name: str,
-    ranks: Sequence[int],
-    *,
-    collection: Collection | None = None,
-    limit: int | None = None,
-    degraded: Sequence[str] = (),
-) -> StoredRun:
+def make_run(folder, name, ranks, *, collection=None, limit=None, degraded=()):
     """Return a run that ranks the gold passage of query i at `ranks[i]`.
 
     It is as of committed code, and as of a machine of which nobody knows how busy it was.

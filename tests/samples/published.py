@@ -1,9 +1,6 @@
 """A set of four queries whose scores are worked out by hand, and figures published on it."""
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from tools.processes import ROOT
 
@@ -42,7 +39,7 @@ FIGURES = """
 UNEXPLAINED = "\n      - {system: bm25, value: 0.5, source: paper}\n"
 
 
-def write_set(folder: Path) -> None:
+def write_set(folder):
     """Write the set in BEIR's layout."""
     (folder / "qrels").mkdir(parents=True)
     passages = [{"_id": f"d{i}", "title": "", "text": word} for i, word in enumerate(WORDS[:3])]
@@ -56,14 +53,14 @@ def write_set(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
 
 
-def write_file(path: Path, figures: str = FIGURES, drop: str = "true") -> Path:
+def write_file(path, figures=FIGURES, drop="true"):
     """Write the published figures, on the set in the folder `fruit` beside them."""
     values = {"configs": ROOT / "configs", "folder": path.parent / "fruit"}
     path.write_text(FILE.format(**values, drop=drop, figures=figures))
     return path
 
 
-def read_facts(facts: Mapping[str, Any]) -> Reproduction:
+def read_facts(facts):
     """Return the reproduction that `published.json` holds."""
     told = {key: facts[key] for key in ("created", "command", "sources", "systems", "environment")}
     sets = [{**one, "rows": tuple(map(_read_row, one["rows"]))} for one in facts["sets"]]
@@ -71,11 +68,11 @@ def read_facts(facts: Mapping[str, Any]) -> Reproduction:
     return Reproduction(**told, tolerance=tolerance, sets=tuple(SetResult(**one) for one in sets))
 
 
-def _read_row(row: Mapping[str, Any]) -> Row:
+def _read_row(row):
     figure = {key: row[key] for key in ("system", "measure", "value", "source", "other")}
     found = {key: row[key] for key in ("measured", "verdict", "why_not", "run")}
     return Row(PublishedFigure(**figure), reasons=tuple(row["reasons"]), **found)
 
 
-def _write_rows(path: Path, rows: list[dict[str, str]]) -> None:
+def _write_rows(path, rows):
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -8,7 +8,6 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +18,7 @@ PASSWORD = "mole and bollard"
 Block = tuple[int, str]
 
 
-def read_blocks(markdown: str) -> Iterator[Block]:
+def read_blocks(markdown):
     """Yield headings and paragraphs, without their markup."""
     for paragraph in re.split(r"\n\s*\n", re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.S)):
         marks, text = re.match(r"(#*)\s*(.*)", paragraph.strip(), re.S).groups()
@@ -28,7 +27,7 @@ def read_blocks(markdown: str) -> Iterator[Block]:
             yield len(marks), plain
 
 
-def write_pdf(path: Path, blocks: Sequence[Block], password: str | None = None) -> None:
+def write_pdf(path, blocks, password=None):
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.platypus import Paragraph, SimpleDocTemplate
@@ -41,7 +40,7 @@ def write_pdf(path: Path, blocks: Sequence[Block], password: str | None = None) 
     SimpleDocTemplate(str(path), encrypt=lock, invariant=1).build(flow)
 
 
-def write_docx(path: Path, blocks: Sequence[Block]) -> None:
+def write_docx(path, blocks):
     import docx
 
     document = docx.Document()
@@ -50,7 +49,7 @@ def write_docx(path: Path, blocks: Sequence[Block]) -> None:
     document.save(str(path))
 
 
-def write_pptx(path: Path, blocks: Sequence[Block]) -> None:
+def write_pptx(path, blocks):
     import pptx
 
     presentation = pptx.Presentation()
@@ -65,7 +64,7 @@ def write_pptx(path: Path, blocks: Sequence[Block]) -> None:
     presentation.save(str(path))
 
 
-def write_xlsx(path: Path, blocks: Sequence[Block]) -> None:
+def write_xlsx(path, blocks):
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -78,7 +77,7 @@ def write_xlsx(path: Path, blocks: Sequence[Block]) -> None:
     book.save(path)
 
 
-def to_html(blocks: Sequence[Block], title: str = "") -> str:
+def to_html(blocks, title=""):
     tags = [(f"h{level}" if level else "p", text) for level, text in blocks]
     escaped = [(tag, text.replace("&", "&amp;").replace("<", "&lt;")) for tag, text in tags]
     body = "\n".join(f"<{tag}>{text}</{tag}>" for tag, text in escaped)
@@ -86,11 +85,11 @@ def to_html(blocks: Sequence[Block], title: str = "") -> str:
     return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
-def write_html(path: Path, blocks: Sequence[Block]) -> None:
+def write_html(path, blocks):
     path.write_text(to_html(blocks), encoding="utf-8")
 
 
-def write_epub(path: Path, blocks: Sequence[Block], title: str = "A book") -> None:
+def write_epub(path, blocks, title="A book"):
     package = f"""<?xml version="1.0"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:identifier id="id">x</dc:identifier>
@@ -108,7 +107,7 @@ def write_epub(path: Path, blocks: Sequence[Block], title: str = "A book") -> No
         archive.writestr("c.xhtml", to_html(blocks, title).replace("<!doctype html>", ""))
 
 
-WRITERS: dict[str, Callable[[Path, Sequence[Block]], None]] = {
+WRITERS = {
     ".pdf": write_pdf,
     ".docx": write_docx,
     ".html": write_html,
@@ -118,7 +117,7 @@ WRITERS: dict[str, Callable[[Path, Sequence[Block]], None]] = {
 }
 
 
-def lock_docx(path: Path, blocks: Sequence[Block]) -> None:
+def lock_docx(path, blocks):
     from msoffcrypto.format.ooxml import OOXMLFile
 
     write_docx(path, blocks)
@@ -127,13 +126,13 @@ def lock_docx(path: Path, blocks: Sequence[Block]) -> None:
         OOXMLFile(plain).encrypt(PASSWORD, file)
 
 
-def write_bomb(path: Path, size: int) -> None:
+def write_bomb(path, size):
     """Write a small archive that unpacks to `size` bytes."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", bytes(size))
 
 
-def write_unreadable(folder: Path, blocks: Sequence[Block]) -> None:
+def write_unreadable(folder, blocks):
     """Write files that give no document."""
     from reportlab.pdfgen.canvas import Canvas
 
@@ -157,7 +156,7 @@ def write_unreadable(folder: Path, blocks: Sequence[Block]) -> None:
     (folder / "Makefile").write_text("all:\n")
 
 
-def write_odd_texts(folder: Path) -> None:
+def write_odd_texts(folder):
     """Write readable texts that are not plain UTF-8 with short lines."""
     (folder / "windows.txt").write_bytes("Übergepäck kostet “zwölf” €uro.\r\n".encode("cp1252"))
     (folder / "latin.md").write_bytes("# Naïve café\n\nDéjà vu à la crème.\n".encode("latin-1"))
@@ -166,10 +165,10 @@ def write_odd_texts(folder: Path) -> None:
     (folder / "line.txt").write_text("word " * 3_000, encoding="utf-8")
 
 
-def write_folder(folder: Path) -> None:
+def write_folder(folder):
     """Write each document of harbourline in one of the formats, and the files of oddities."""
     folder.mkdir(parents=True)
-    blocks: list[Block] = []
+    blocks = []
     suffixes = list(WRITERS)
     for number, path in enumerate(sorted(DOCS.rglob("*.md"))):
         blocks = list(read_blocks(path.read_text(encoding="utf-8")))

@@ -2,15 +2,12 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import (
     Chunk,
     Document,
@@ -53,20 +50,13 @@ QUERIES = {
 }
 
 
-def drop_types(run: StoredRun) -> StoredRun:
+def drop_types(run):
     """Return the run as of queries without types."""
     untyped = {id_: replace(query, type="") for id_, query in run.queries.items()}
     return replace(run, queries=untyped)
 
 
-def make_run(
-    folder: Path,
-    *,
-    name: str = "two_legs",
-    legs: tuple[str, ...] = ("words", "letters"),
-    limit: int | None = None,
-    timed: int = 5,
-) -> StoredRun:
+def make_run(folder, *, name="two_legs", legs=("words", "letters"), limit=None, timed=5):
     """Return a run of the sample collection, stored below `folder`."""
     plan = RunSpec(
         name,
@@ -81,7 +71,7 @@ def make_run(
     return execute(plan, TwoLegs(legs), make_collection(), folder, Quiet()).run
 
 
-def make_collection() -> Collection:
+def make_collection():
     """Return the sample collection."""
     return Collection(
         name="harbour",
@@ -99,10 +89,10 @@ def make_collection() -> Collection:
 class TwoLegs(Retriever):
     """Words and groups of letters over rank-bm25, fused by reciprocal rank."""
 
-    def __init__(self, legs: Sequence[str]) -> None:
+    def __init__(self, legs):
         self._analysers = {name: ANALYSERS[name] for name in legs}
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         from rank_bm25 import BM25Okapi
 
         begin = time.perf_counter()
@@ -115,7 +105,7 @@ class TwoLegs(Retriever):
         seconds = {"chunk": 0.5, "index": time.perf_counter() - begin}
         return IndexReport(len(chunks), seconds, 12_345, ("chunk",))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         trace, placed = [], {}
         for name, analyse in self._analysers.items():
             begin = time.perf_counter()
@@ -140,23 +130,23 @@ class TwoLegs(Retriever):
         return Ranking(tuple(hits[:k]), tuple(trace), degraded=degraded)
 
 
-def _words(text: str) -> list[str]:
+def _words(text):
     return re.findall(r"\w+", text.lower()) or [""]
 
 
-def _letters(text: str) -> list[str]:
+def _letters(text):
     return [word[i : i + 4] for word in _words(text) for i in range(max(1, len(word) - 3))]
 
 
-def _initials(text: str) -> list[str]:
+def _initials(text):
     return [word[0] for word in _words(text) if word]
 
 
-def _endings(text: str) -> list[str]:
+def _endings(text):
     return [word[-1] for word in _words(text) if word]
 
 
-ANALYSERS: dict[str, Callable[[str], list[str]]] = {
+ANALYSERS = {
     "words": _words,
     "letters": _letters,
     "initials": _initials,
@@ -164,7 +154,7 @@ ANALYSERS: dict[str, Callable[[str], list[str]]] = {
 }
 
 
-def _cut(document: Document) -> list[Chunk]:
+def _cut(document):
     return [
         Chunk(
             f"{document.id}#{part.start()}",
@@ -178,7 +168,7 @@ def _cut(document: Document) -> list[Chunk]:
     ]
 
 
-def _find(query_id: str, quote: str, grade: int) -> GoldItem:
+def _find(query_id, quote, grade):
     id_, start = next((id_, text.index(quote)) for id_, text in DOCUMENTS.items() if quote in text)
     end = start + len(quote)
     return GoldItem(query_id, f"{id_}[{start}:{end}]", id_, start, end, grade)

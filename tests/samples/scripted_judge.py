@@ -1,12 +1,10 @@
 """Judgments that a language model server gives to the prompts of ragas, and a run to judge."""
 
 from dataclasses import replace
-from pathlib import Path
 
-from doubles.language_model_server import Call, Reaction, Say
+from doubles.language_model_server import Say
 from samples.planned_runs import make_collection, make_run
 
-from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas.metrics import METRICS
 
 QUERIES = 4
@@ -29,7 +27,7 @@ MEANS = {
 }
 
 
-def judge(call: Call) -> Reaction:
+def judge(call):
     """Answer each kind of prompt as it asks to be answered."""
     text = "\n".join(call.texts)
     if "<passage>" in text:
@@ -46,7 +44,7 @@ def judge(call: Call) -> Reaction:
     return Say('{"statements": ["It is so.", "It is not."]}')
 
 
-def make_judged(reports: Path, *, answers: bool = True) -> StoredRun:
+def make_judged(reports, *, answers=True):
     """Return a run of `QUERIES` queries, with reference answers if `answers`, in `reports`."""
     collection = make_collection(QUERIES + 3)
     metadata = {"answer": "It is written."} if answers else {}

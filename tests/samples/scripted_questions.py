@@ -7,14 +7,14 @@ import json
 import re
 import signal
 
-from doubles.language_model_server import Call, LanguageModelServer, Reaction, Say
+from doubles.language_model_server import LanguageModelServer, Say
 
 SENTENCE = re.compile(r"[A-Z][^.!?\n|]{25,}[.!?]")
 IDENTIFIER = re.compile(r"\b[A-Z]+-?\d\w*|§ ?\d[\w.]*")
 FENCED = re.compile(r"<(passage-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 
 
-def write(call: Call) -> Reaction:
+def write(call):
     """Write a question of the words of each passage, reversed, so that it copies no run."""
     text = "\n".join(call.texts)
     if '{"answered": true}' in text:
@@ -39,7 +39,7 @@ def write(call: Call) -> Reaction:
     )
 
 
-def pick(passage: str) -> str:
+def pick(passage):
     """Return a sentence of a passage, or its longest line."""
     found = SENTENCE.findall(passage)
     return max(found or [line.strip() for line in passage.splitlines()], key=len)

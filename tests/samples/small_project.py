@@ -1,8 +1,6 @@
 """A folder as a user's: a collection, configs, a sweep, targets, rankings made elsewhere."""
 
 import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 CARD = "name: mine\ntitle: Mine\nformat: native\ndocuments: docs\njudgments: {all: gold.jsonl}\n"
 CONFIG = """
@@ -23,7 +21,7 @@ SPAN = {"start": 0, "end": 13, "grade": 1}
 QUERIES = {f"q{number}": f"word{number}" for number in range(6)}
 
 
-def write_project(folder: Path) -> None:
+def write_project(folder):
     """Write all of it into `folder`, where commands are then called."""
     home = folder / "datasets" / "mine"
     (home / "docs").mkdir(parents=True)
@@ -44,5 +42,5 @@ def write_project(folder: Path) -> None:
     (folder / "questions.csv").write_text("question,quote\nWhat?,The word1 is here.\n")
 
 
-def _write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+def _write_rows(path, rows):
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -2,7 +2,7 @@
 
 import re
 
-from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base import Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker
 
@@ -86,7 +86,7 @@ GLOSSARY = Document(
 )
 
 
-def cut(document: Document, size: int = 24) -> list[Chunk]:
+def cut(document, size=24):
     """Return chunks of at most `size` words or marks, in order."""
     chunker = StructureChunker(max_tokens=size, overlap_tokens=0)
     return chunker.chunk(
@@ -94,6 +94,6 @@ def cut(document: Document, size: int = 24) -> list[Chunk]:
     )
 
 
-def make_corpus(*documents: Document) -> Corpus:
+def make_corpus(*documents):
     chunks = [chunk for document in documents for chunk in cut(document)]
     return Corpus(sorted(chunks, key=lambda chunk: chunk.id, reverse=True), documents)

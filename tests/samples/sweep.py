@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from assay.eval.running.figures import Figures, PointResult
-from assay.eval.running.search_space import Point
 from assay.eval.runs.summary.cost import Cost
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.tuning.sweep import Sweep
@@ -11,7 +10,7 @@ from assay.eval.studies.tuning.sweep import Sweep
 HOSTILE = "</title><script>window.hacked = 1</script>"
 
 
-def make_sweep(*, timed: bool = True, failed: bool = False) -> Sweep:
+def make_sweep(*, timed=True, failed=False):
     """Return a sweep of three points on `lamps`, and three on `tides`, of which one failed."""
     results = [
         make_result(10, "lamps", 0.4, 2.0 if timed else None),
@@ -34,7 +33,7 @@ def make_sweep(*, timed: bool = True, failed: bool = False) -> Sweep:
     )
 
 
-def make_grid() -> Sweep:
+def make_grid():
     """Return a sweep over two axes, of whose four points one failed."""
     figures = {mean: make_result(10, "lamps", mean, 2.0).figures for mean in (0.25, 0.5, 0.75)}
     cells = [(10, "a", 0.25), (10, "b", 0.5), (60, "a", 0.75)]
@@ -43,7 +42,7 @@ def make_grid() -> Sweep:
     return replace(make_sweep(), results=(*points, failed))
 
 
-def make_priced(*, timed: bool = True) -> Sweep:
+def make_priced(*, timed=True):
     """Return a sweep of four points, of which one runs here and of one no price is known."""
     results = [
         make_result(k, "lamps", mean, p95 if timed else None, cost)
@@ -57,13 +56,11 @@ def make_priced(*, timed: bool = True) -> Sweep:
     return replace(make_sweep(), results=tuple(results))
 
 
-def make_point(k: int) -> Point:
+def make_point(k):
     return {"fusion.k": k, "legs": HOSTILE}
 
 
-def make_result(
-    k: int, collection: str, mean: float, p95: float | None, cost: Cost | None = None
-) -> PointResult:
+def make_result(k, collection, mean, p95, cost=None):
     scores = {"q1": mean - 0.1, "q2": mean + 0.1}
     estimate = Estimate(mean, mean - 0.1, mean + 0.1, 2)
     latency = {} if p95 is None else {"p95": Estimate(p95, p95 * 0.8, p95 * 1.2, 2)}

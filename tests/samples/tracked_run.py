@@ -1,7 +1,6 @@
 """A small run to log, and how to read it back."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from assay.eval.collections.formats.native import NativeCard
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.summary.exports import export
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking import metric_name, tracking_uri
 from assay.retrievers.base import (
     Chunk,
@@ -38,11 +37,11 @@ class Overlap(Retriever):
 
     nondeterministic = False
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self.chunks = [Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents]
         return IndexReport(len(self.chunks), {"words": 0.25}, 123)
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         words = set(query.split())
         shared = {chunk: len(words & set(chunk.text.split())) for chunk in self.chunks}
         hits = [Hit(chunk, float(n)) for chunk, n in shared.items() if n]
@@ -50,7 +49,7 @@ class Overlap(Retriever):
         return Ranking(tuple(hits[:k]), (StageTrace("count words", "leg", 0.1),))
 
 
-def make_summary(reports: Path, name: str = "words") -> Summary:
+def make_summary(reports, name="words"):
     documents = tuple(Document(id_, text) for id_, text in TEXTS.items())
     queries = (Query("q1", "how is tea brewed"), Query("q2", "tea or oak"), Query("q3", "nothing"))
     gold = {
@@ -67,13 +66,13 @@ def make_summary(reports: Path, name: str = "words") -> Summary:
     return summary
 
 
-def client(uri: str | None = None):
+def client(uri=None):
     from mlflow.tracking import MlflowClient
 
     return MlflowClient(uri or tracking_uri())
 
 
-def run_ids(tracking, status: str = "FINISHED") -> set[str]:
+def run_ids(tracking, status="FINISHED"):
     experiment = tracking.get_experiment_by_name("assay")
     if experiment is None:
         return set()
@@ -81,7 +80,7 @@ def run_ids(tracking, status: str = "FINISHED") -> set[str]:
     return {run.info.run_id for run in found}
 
 
-def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None:
+def check_run(tracking, summary, run_id, parent=""):
     """All that a run holds can be read back from the store."""
     manifest = summary.run.manifest
     run = tracking.get_run(run_id)

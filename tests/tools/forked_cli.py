@@ -14,9 +14,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_workspace_store", "pandas",
          "pyarrow.parquet", "pyarrow.json", "sqlalchemy.dialects.sqlite", "alembic.command",
@@ -32,7 +29,7 @@ SECONDS = 0.02
 class Warm:
     """A server of forked command lines."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, folder, root):
         self._folder = folder
         self._root = root
         self._server = subprocess.Popen(
@@ -41,9 +38,7 @@ class Warm:
         )  # fmt: skip
         self._started = 0
 
-    def start(
-        self, arguments: tuple[str, ...], environment: Mapping[str, str], folder: Path | None = None
-    ) -> "Forked":
+    def start(self, arguments, environment, folder=None):
         """Start `assay` with `arguments` and exactly this environment, in a folder or the root."""
         self._started += 1
         printed = [self._folder / f"{name}{self._started}" for name in ("stdout", "stderr")]
@@ -54,7 +49,7 @@ class Warm:
         assert pid is not None
         return Forked(self, pid, arguments, printed)
 
-    def ask(self, **order: Any) -> int | None:
+    def ask(self, **order):
         """Return the server's answer: the id of a process started, or the status of one that ended.
 
         None where it has not ended yet.
@@ -63,10 +58,9 @@ class Warm:
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()
-        answer: int | None = json.loads(self._server.stdout.readline())
-        return answer
+        return json.loads(self._server.stdout.readline())
 
-    def close(self) -> None:
+    def close(self):
         """End the server."""
         self._server.communicate()
 
@@ -74,33 +68,31 @@ class Warm:
 class Forked:
     """A started command line; what `subprocess.Popen` has of the same names."""
 
-    def __init__(
-        self, warm: Warm, pid: int, arguments: tuple[str, ...], printed: list[Path]
-    ) -> None:
+    def __init__(self, warm, pid, arguments, printed):
         self.pid = pid
         self.args = arguments
-        self.returncode: int | None = None
+        self.returncode = None
         self._warm = warm
         self._printed = printed
 
-    def poll(self) -> int | None:
+    def poll(self):
         if self.returncode is None:
             self.returncode = self._warm.ask(pid=self.pid, options=os.WNOHANG)
         return self.returncode
 
-    def wait(self) -> int:
+    def wait(self):
         if self.returncode is None:
             self.returncode = self._warm.ask(pid=self.pid, options=0)
         assert self.returncode is not None
         return self.returncode
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, number):
         os.kill(self.pid, number)
 
-    def terminate(self) -> None:
+    def terminate(self):
         self.send_signal(signal.SIGTERM)
 
-    def communicate(self) -> tuple[str, str]:
+    def communicate(self):
         self.wait()
         output, errors = (path.read_text(encoding="utf-8") for path in self._printed)
         return output, errors
@@ -168,7 +160,7 @@ def run(arguments, environment, root, printed):
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        threading._shutdown()  # type: ignore[attr-defined]
+        threading._shutdown()
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,13 +1,12 @@
 """A language model on a server of this machine, its cache and its ledger."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 
-from doubles.language_model_server import Call, LanguageModelServer, Reaction, Say
+from doubles.language_model_server import Call, Reaction, Say
 
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
-from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.services.ledger import CostLedger
@@ -23,20 +22,18 @@ MakeLlmFixture = Callable[[Callable[[Call], Reaction]], "LlmFixture"]
 class LlmFixture:
     """A server, a model of it, a cache and a ledger."""
 
-    def __init__(self, server: LanguageModelServer, folder: Path) -> None:
+    def __init__(self, server, folder):
         self.server = server
         self.path = folder / "ledger.jsonl"
         self.cache = Cache(folder / "cache")
         settings = OpenAiSettings(
             model="some", base_url=f"{server.url}/v1", max_tokens=MOST_OUTPUT, timeout_seconds=5
         )
-        self.model: LanguageModel = settings.build(Resources(self.cache))
+        self.model = settings.build(Resources(self.cache))
         self.answers = AnswerCache(self.cache, self.model)
 
     @contextmanager
-    def client(
-        self, budget: float | None = None, **settings: object
-    ) -> Iterator[LanguageModelClient]:
+    def client(self, budget=None, **settings):
         calling = CallSettings(**{"backoff_seconds": 0.01, "attempts": 4} | settings)
         with (
             CostLedger(self.path, PRICES, budget) as ledger,

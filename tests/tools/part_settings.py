@@ -1,11 +1,9 @@
 """Settings of parts, read as a config's are."""
 
-from typing import Any
-
 from pydantic import TypeAdapter
 
 # By the type's identity, since what annotates it has no hash. To make one takes 50 ms.
-_ADAPTERS: dict[int, TypeAdapter[Any]] = {}
+_ADAPTERS = {}
 
 
 def read_settings(kind, value):

@@ -6,8 +6,8 @@ from assay.retrievers.base import Quiet
 class RecordingProgress(Quiet):
     """Keeps the lines that are said."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    def __init__(self):
+        self.lines = []
 
-    def say(self, line: str) -> None:
+    def say(self, line):
         self.lines.append(line)

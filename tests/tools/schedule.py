@@ -7,11 +7,9 @@ back. A writer that finds a lock held tries it again when it is drawn the next t
 import os
 import random
 import threading
-from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import filelock
 import pytest
@@ -24,25 +22,25 @@ MOST = 5_000  # points of a round: more means that nobody gets on
 class Schedule:
     """Runs writers, each in a thread; `trace` holds who was let go on from which point."""
 
-    def __init__(self) -> None:
-        self.trace: list[tuple[int, str]] = []
+    def __init__(self):
+        self.trace = []
         self._back = threading.Semaphore(0)
-        self._go: dict[int, threading.Semaphore] = {}
-        self._at: dict[int, str] = {}
+        self._go = {}
+        self._at = {}
         self._number = threading.local()
 
-    def stop_at(self, point: str) -> None:
+    def stop_at(self, point):
         """Wait at a point until drawn; who is no writer of a round goes on."""
         if (number := getattr(self._number, "value", None)) is not None:
             self._at[number] = point
             self._back.release()
             self._go[number].acquire()
 
-    def run(self, writers: Sequence[Callable[[], object]], seed: int) -> None:
+    def run(self, writers, seed):
         """Run the writers to their ends. Raises what the first of them raised."""
         chance, failed = random.Random(seed), list[BaseException]()
 
-        def write(number: int) -> None:
+        def write(number):
             self._number.value = number
             self.stop_at("start")
             try:
@@ -73,7 +71,7 @@ def scheduled(*locking, without_locks=False):
     schedule = Schedule()
 
     class SteppingLock(filelock.FileLock):
-        def acquire(self, *_: Any, **__: Any) -> Any:
+        def acquire(self, *_, **__):
             while True:
                 schedule.stop_at("lock")
                 try:
@@ -81,17 +79,17 @@ def scheduled(*locking, without_locks=False):
                 except filelock.Timeout:
                     continue
 
-        def release(self, force: bool = False) -> None:
+        def release(self, force=False):
             super().release(force)
             schedule.stop_at("given back")
 
     class NoLock(SteppingLock):
-        def acquire(self, *_: Any, **__: Any) -> Any:
+        def acquire(self, *_, **__):
             schedule.stop_at("lock left out")
             return filelock.AcquireReturnProxy(self)
 
-    def stepping(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any, **more: Any) -> Any:
+    def stepping(name, call):
+        def step(*given, **more):
             schedule.stop_at(name)
             return call(*given, **more)
 

@@ -8,7 +8,6 @@ from doubles.model_server import SIZE, ModelServer, embed
 from tools.part_settings import read_settings
 
 from assay.retrievers.base import Chunk, Hit
-from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 
 Serve = Callable[..., ModelServer]
@@ -16,8 +15,7 @@ Ask = Callable[[Callable[[Call], Reaction]], LanguageModelServer]
 
 
 def choose_encoder(server, type_="openai", **keys):
-    chosen: EncoderChoice = read_settings(AnyEncoder, _write(server, type_, keys))
-    return chosen
+    return read_settings(AnyEncoder, _write(server, type_, keys))
 
 
 def choose_reranker(server, type_, **keys):
@@ -25,8 +23,7 @@ def choose_reranker(server, type_, **keys):
 
 
 def read_reranker(values):
-    chosen: CrossEncoderChoice = read_settings(AnyCrossEncoder, values)
-    return chosen
+    return read_settings(AnyCrossEncoder, values)
 
 
 def choose_llm(server, type_="llm", **keys):

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from assay.retrievers.engines.conformance.sample import index
 def index_at_once(make, texts, search):
     """Hold that two which index the same texts at once both find what is there."""
 
-    def act(_: int) -> Any:
+    def act(_):
         with closing(make()) as engine:
             index(engine, texts)
             return search(engine)

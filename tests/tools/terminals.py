@@ -6,9 +6,8 @@ import pty
 import re
 import struct
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyte
 
@@ -31,7 +30,7 @@ class Shell:
 
     PROMPT = re.compile(rb"\[(\d+)\] \$ $")  # with the exit status of what was typed before
 
-    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, environment, folder):
         shell = {"PS1": "[$?] $ ", "TERM": "xterm-256color", "PATH": os.environ["PATH"]}
         command = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
         self._process, self._terminal = pty.fork()
@@ -41,7 +40,7 @@ class Shell:
             os.execvpe(command[0], command, shell | environment)
         self._read()
 
-    def type(self, line: str) -> Screen:
+    def type(self, line):
         """Type a line, wait for the prompt, and return the screen that it began to fill."""
         screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
         os.write(self._terminal, f"{line}\n".encode())
@@ -51,13 +50,13 @@ class Shell:
         assert found, output.decode(errors="replace")
         return Screen([], _list_lines(screen), output.decode(), int(found[1]))
 
-    def close(self) -> None:
+    def close(self):
         """Leave the shell."""
         os.write(self._terminal, b"exit\n")
         os.waitpid(self._process, 0)
         os.close(self._terminal)
 
-    def _read(self) -> bytes:
+    def _read(self):
         """Return what is written up to the next prompt, or the end."""
         output = b""
         while not self.PROMPT.search(output) and (piece := _read(self._terminal)):

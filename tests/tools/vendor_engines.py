@@ -1,7 +1,7 @@
 """The engines on servers, each before the double that keeps its contract."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode, search_fully
 from assay.retrievers.engines.registry import ENGINES
-from assay.retrievers.engines.servers.engine import ServerSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -38,26 +36,25 @@ class Served:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def settings(self) -> type[ServerSettings]:
-        kind: type[ServerSettings] = ENGINES.types[self.name]
-        return kind
+    def settings(self):
+        return ENGINES.types[self.name]
 
     @property
-    def address(self) -> str:
+    def address(self):
         return self.settings.capabilities.address
 
     @property
-    def key(self) -> str:
+    def key(self):
         """The variable of the key."""
         return self.settings.store.key
 
     @property
-    def secret(self) -> str:
+    def secret(self):
         """The key that the double knows."""
         return str(self.double.key)
 
     @contextmanager
-    def serve(self, patch: pytest.MonkeyPatch) -> Iterator[str]:
+    def serve(self, patch):
         """Serve, and name the double in the environment, as long as `patch` holds."""
         with self.double.serve() as url:
             patch.setenv(self.address, url)
@@ -68,21 +65,21 @@ class Served:
                 patch.setenv(f"{self.name.upper()}_GRPC_PORT", str(port))
             yield url
 
-    def choose(self, **settings: Any) -> ServerSettings:
+    def choose(self, **settings):
         return self.settings.model_validate({**QUICK, **self.given, **settings})
 
-    def connect(self) -> Any:
+    def connect(self):
         chosen = self.choose()
         return chosen.store(chosen)
 
-    def make(self, **settings: Any) -> Engine:
+    def make(self, **settings):
         return self.choose(**settings).build(Resources(Cache(default_root())))
 
-    def misbehave(self, kind: str, part: str, times: int = 99, said: str = "busy") -> None:
+    def misbehave(self, kind, part, times=99, said="busy"):
         """Answer the next requests in which the expression `part` is found in another way."""
         left = [times]
 
-        def answer(asked: Any) -> Any:
+        def answer(asked):
             if not re.search(part, self.double.name(asked)) or not left[0]:
                 return None
             left[0] -= 1
@@ -91,24 +88,24 @@ class Served:
         self.double.fault = answer
 
     @property
-    def kept(self) -> set[str]:
+    def kept(self):
         """The names of what the double holds."""
         return set(self.double.kept)
 
-    def behave(self) -> None:
+    def behave(self):
         self.double.fault = lambda _: None
 
-    def count_asked(self, part: str) -> int:
+    def count_asked(self, part):
         return sum(part in self.double.name(it) for it in self.double.asked)
 
 
-def _take(module: str, double: str, **given: Any) -> Callable[[], Any]:
+def _take(module, double, **given):
     """Return the maker of a double, which needs the extra of its client."""
     return lambda: getattr(import_module(f"doubles.{module}"), double)(**given)
 
 
 # By engine: its double, how requests are recognised, and the module of its client.
-_SERVED: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
+_SERVED = {
     "pinecone": (
         "pinecone",
         _take("pinecone", "PineconeDouble"),
@@ -158,14 +155,14 @@ _SERVED: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
 SERVICES = tuple(_SERVED)
 
 
-def make_served(name: str) -> Served:
+def make_served(name):
     """Return an engine before a fresh double; skip the test where its client is missing."""
     client, double, parts = _SERVED[name]
     pytest.importorskip(client, reason=f"needs the extra `{name}`")
     return Served(name, double(), **parts)
 
 
-def put_before(url: str) -> Served:
+def put_before(url):
     """Return OpenSearch, searched by words alone, behind a proxy of the server at `url`."""
     from doubles.opensearch_proxy import Proxy
 

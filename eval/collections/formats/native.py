@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +43,8 @@ from assay.retrievers.store.digest import digest, digest_file, digest_texts
 from assay.retrievers.store.files import write_atomically
 
 JUDGMENTS = "judgments"  # as they were read, by all that they were read from
+# The values of a gold item but for its query.
+take_values = attrgetter(*(item.name for item in fields(GoldItem) if item.name != "query_id"))
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 # A heading in the first line, without markup: Markdown reads it so whatever follows, and parsing
@@ -308,7 +311,7 @@ class NativeSource(Source[NativeCard]):
         drift.say(self._card.name, self._problems.progress)
         if not drift.found:  # which is said each time
             rows = {
-                query: [astuple(item)[1:] for item in items.values()]
+                query: [take_values(item) for item in items.values()]
                 for query, items in book.items.items()
             }
             memo.keep(JUDGMENTS, key, to_json(rows))

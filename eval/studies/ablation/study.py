@@ -32,7 +32,7 @@ DESCRIBED = ("part", "kind", "along", "refusal")
 
 
 class AblationOptions(WorkerOptions, EngineOptions):
-    """Which pipeline, and by what its parts are measured."""
+    """A pipeline, and the measures of its parts."""
 
     measures: Annotated[Names, MEASURES] = Field(analysis.MEASURES, description=MEASURES_HELP)
     timed: int = Field(

@@ -46,7 +46,7 @@ Job = LlmJob[tuple[str, str], KeptAnswer]  # by the id of a run and the id of a 
 
 
 class AnswerOptions(AskedModelOptions, RunsOptions):
-    """Which runs are answered from, by whom, and what that may cost."""
+    """The runs to answer from, the model that answers, and the limits of its cost."""
 
     context_tokens: int | None = Field(
         None,

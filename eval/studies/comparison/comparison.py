@@ -216,7 +216,7 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:
-        """The lines of the verdict: the limits (`lead`), the differences (`told`) and the log.
+        """The lines of the verdict: the limits (`lead`), the differences and the log.
 
         The last lines are the verdict weighted for the log of real questions, if there is one.
         """

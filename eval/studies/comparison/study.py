@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class CompareOptions(StudyOptions):
-    """Which runs, with which, on what, and by what they are compared."""
+    """The runs to compare, their base, the collections and the measures."""
 
     runs: Annotated[tuple[str, ...], Argument("[RUN]... [KEY.PATH=VALUE]...")] = ()
     base: Annotated[str | None, Option(metavar="RUN")] = Field(
@@ -73,7 +73,7 @@ def find(asked: CompareOptions, lab: Lab) -> "Found":
     """Compare runs: paired differences, their significance, their cost.
 
     Without RUN: the pipelines that assay.toml names, with its baseline; a single RUN is compared
-    with that too. Of two the second is compared with the first. Three or more are ranked and all
+    with that too. With two, the second is compared with the first. Three or more are ranked and all
     pairs are compared; with --base RUN each of the others is compared with that one alone. Two
     configs are compared on several collections where --dataset is given more than once. With
     --held-out two configs are compared on questions that nothing else reads, which say only whether

@@ -13,7 +13,7 @@ from assay.eval.studies.explanation.report import report
 
 
 class ExplainOptions(RunOptions):
-    """Which run, and which of its queries."""
+    """A run, and those of its queries to explain."""
 
     query: str | None = Field(
         None, description="The id of a query: show each of its correct passages."

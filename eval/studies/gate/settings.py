@@ -43,7 +43,7 @@ class LatencyLimits(Settings):
 
 
 class GateSettings(Settings):
-    """What `configs/gate.yaml` may say."""
+    """The settings of `configs/gate.yaml`."""
 
     measures: dict[str, float] = Field(
         default_factory=lambda: {"nDCG@10": 0.02, "MRR@10": 0.02, "Recall@20": 0.02},

@@ -28,7 +28,7 @@ from assay.retrievers.base.near_empty import describe_near_empty
 
 
 class IngestionOptions(StudyOptions):
-    """Which documents are taken in by which pipeline."""
+    """The documents to take in, and the pipeline."""
 
     documents: Annotated[Reference, Argument()]
     overrides: Overrides = ()

@@ -1,6 +1,6 @@
 """A job in which a language model judges a pool: its requests and the grades in the replies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -9,24 +9,32 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import LlmSession
 from assay.eval.running.study import Argument, Option
 from assay.eval.running.study_options import LARGEST, AskedModelOptions, Reference
 from assay.eval.scoring.measures import HEADLINE
 from assay.eval.studies.judging.grades import GradeFile
-from assay.eval.studies.judging.model_grades import AGAIN, find_model_file, name_judge, take
+from assay.eval.studies.judging.model_grades import (
+    AGAIN,
+    DECIDING,
+    find_model_file,
+    name_judge,
+    take,
+)
 from assay.eval.studies.judging.prompts import Form, Reply, Scale
 from assay.eval.studies.judging.sheet import Sheet
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.errors import TooLongError
 
 UNREADABLE = "twice no reply in the required form"
+FIRST, SECOND, THIRD = range(3)
+TURNS = ("", AGAIN, DECIDING)  # what is added to the judge's name
+Turn = tuple[str, int]  # a pair's digest, and whether it is its first, second or third grade
 
 
 class JudgeOptions(AskedModelOptions):
-    """What is graded, by what, and which runs are ranked by the grades."""
+    """The pairs to grade, the model that grades them, and the runs to rank by the grades."""
 
     pool: Annotated[Reference, Argument("POOL|COLLECTION")]
     runs: Annotated[tuple[str, ...], Argument("[RUN]... [KEY.PATH=VALUE]...")] = ()
@@ -57,14 +65,6 @@ class JudgeOptions(AskedModelOptions):
     seed: int = Field(0, ge=0, le=LARGEST, description="Of order and draws.  [default: 0]")
 
 
-@dataclass(frozen=True, slots=True)
-class GradeRequest:
-    """A request for one grade; `again` is True for the second time, with the passage first."""
-
-    pair: Pair
-    again: bool
-
-
 @dataclass(frozen=True)
 class JudgingJob:
     """The pairs of a table in a blind order, the form of the prompts, and the model to ask.
@@ -74,7 +74,9 @@ class JudgingJob:
         sheet: The pairs and what a judge needs to know.
         form: The form of the prompts.
         scale: The conversion of grades to those of the collection.
-        asked: The requested grades.
+        order: The digests of the pairs, in the order in which they are asked.
+        twice: The digests of those that are graded twice.
+        relevant: The least grade of the collection that is relevant.
         session: The model to ask.
     """
 
@@ -82,7 +84,9 @@ class JudgingJob:
     sheet: Sheet
     form: Form
     scale: Scale
-    asked: tuple[GradeRequest, ...]
+    order: tuple[str, ...]
+    twice: frozenset[str]
+    relevant: int
     session: LlmSession
 
     @property
@@ -91,53 +95,61 @@ class JudgingJob:
         return name_judge(self.session.model.name, self.form.digest)
 
     @cached_property
-    def known(self) -> frozenset[tuple[str, bool]]:
-        """The pairs with a stored grade: the digest, and True if it is the second grade."""
+    def known(self) -> Mapping[Turn, int]:
+        """The stored grades, in the grades of the collection."""
         path = find_model_file(self.table)
         if not path.exists():
-            return frozenset()
+            return {}
         with closing(GradeFile(path)) as grades:
             graded = grades.read_grades()
-        first, second = take(graded, self.judge), take(graded, self.judge + AGAIN)
-        return frozenset({(i, False) for i in first} | {(i, True) for i in second})
+        return {
+            (pair, turn): one.grade
+            for turn, suffix in enumerate(TURNS)
+            for pair, one in take(graded, self.judge + suffix).items()
+        }
 
     @property
-    def pending(self) -> list[GradeRequest]:
-        """The requests that have no stored grade yet."""
-        return [one for one in self.asked if (one.pair.digest, one.again) not in self.known]
-
-    def prompt(self, asking: GradeRequest) -> tuple[Prompt, Prompt]:
-        """Return the first prompt, and the one to send after an unreadable reply."""
-        first, second = (
-            Prompt(self.form.instructions, question, True, self.form.make_example(asking.pair))
-            for question in self.form.ask(asking.pair, turned=asking.again)
-        )
-        return first, second
+    def pending(self) -> list[Turn]:
+        """The grades that are not stored yet, of those that are asked for in any case."""
+        wanted = [(i, FIRST) for i in self.order] + [(i, SECOND) for i in sorted(self.twice)]
+        return [one for one in wanted if one not in self.known]
 
     @cached_property
-    def asking(self) -> LlmJob[GradeRequest, Reply | str]:
+    def asking(self) -> LlmJob[str, dict[Turn, Reply | str]]:
         """The job of asking for all grades not stored yet; a text result says why there is none."""
-        tasks = {one: partial(_grade, self, one) for one in self.pending}
+        tasks = {i: partial(_grade, self, i) for i in self.order if self._is_open(i)}
         session = self.session
         about = [sorted(self.sheet.by_digest), session.model.identity, self.form.digest]
         return LlmJob(session, tasks, "judging", about)
 
-    def run(self) -> dict[GradeRequest, Reply | str]:
-        """Ask for all grades not stored yet; each is stored as soon as it arrives.
+    def _is_open(self, pair: str) -> bool:
+        first, second, third = (self.known.get((pair, turn)) for turn in (FIRST, SECOND, THIRD))
+        if first is None or (second is None and pair in self.twice):
+            return True
+        return third is None and second is not None and self.are_apart(first, second)
+
+    def are_apart(self, first: int, second: int) -> bool:
+        """Return True if one of two counted grades is relevant and the other is not."""
+        return (first >= self.relevant) != (second >= self.relevant)
+
+    def run(self) -> list[Reply | str]:
+        """Ask for all grades not stored yet; those of a pair are stored as soon as they arrive.
 
         Raises AssayError as `LlmJob.run` does.
         """
-        if not self.pending:
-            return {}
+        if not self.asking.tasks:
+            return []
         with closing(GradeFile(find_model_file(self.table))) as grades:
 
-            def keep(one: GradeRequest, reply: Reply | str) -> None:
-                if isinstance(reply, Reply):
-                    judge = self.judge + AGAIN if one.again else self.judge
-                    grade = self.scale.count(reply.grade)
-                    grades.add(one.pair.digest, judge, grade, reply.span if grade else None)
+            def keep(_: str, replies: Mapping[Turn, Reply | str]) -> None:
+                for (pair, turn), reply in replies.items():
+                    if isinstance(reply, Reply):
+                        grade = self.scale.count(reply.grade)
+                        span = reply.span if grade else None
+                        grades.add(pair, self.judge + TURNS[turn], grade, span)
 
-            return self.asking.run(keep)
+            found = self.asking.run(keep)
+        return [reply for replies in found.values() for reply in replies.values()]
 
     def as_json(self) -> dict[str, Any]:
         """Return the request as JSON values."""
@@ -146,7 +158,7 @@ class JudgingJob:
             "grades": str(find_model_file(self.table)),
             "judge": self.judge,
             "pairs": len(self.sheet.pairs),
-            "twice": sum(one.again for one in self.asked),
+            "twice": len(self.twice),
             "graded_before": len(self.known),
             "to_grade": len(self.pending),
             "highest_asked": self.scale.asked,
@@ -156,26 +168,56 @@ class JudgingJob:
 
 
 def prepare_job(
-    table: Path, sheet: Sheet, form: Form, scale: Scale, session: LlmSession, asked: JudgeOptions
+    table: Path,
+    sheet: Sheet,
+    form: Form,
+    scale: Scale,
+    relevant: int,
+    session: LlmSession,
+    asked: JudgeOptions,
 ) -> JudgingJob:
     """Return the job: the pairs of `sheet` in a blind order, and a share of them a second time."""
     order = sheet.order("model", asked.seed)
     share = round(asked.twice * len(order)) or int(asked.twice > 0)
-    requests = [GradeRequest(sheet.by_digest[i], again=False) for i in order]
-    requests += [GradeRequest(sheet.by_digest[i], again=True) for i in _spread(order, share)]
-    return JudgingJob(table, sheet, form, scale, tuple(requests), session)
+    twice = frozenset(_spread(order, share))
+    return JudgingJob(table, sheet, form, scale, tuple(order), twice, relevant, session)
 
 
-def _grade(job: JudgingJob, request: GradeRequest, ask: Ask) -> Reply | str:
+def _grade(job: JudgingJob, digest: str, ask: Ask) -> dict[Turn, Reply | str]:
+    """Return the grades of a pair that are not stored, or in their place why there is none.
+
+    The second has the passage first. Where one of two is relevant and the other is not, a third
+    decides.
+    """
+    found: dict[Turn, Reply | str] = {}
+    counted: list[int] = []
+    for turn in (FIRST, SECOND, THIRD):
+        if turn == SECOND and digest not in job.twice:
+            break
+        if turn == THIRD and (len(counted) < THIRD or not job.are_apart(*counted)):
+            break
+        grade = job.known.get((digest, turn))
+        if grade is None:
+            reply = _ask(job, digest, ask, turn)
+            found[digest, turn] = reply
+            if isinstance(reply, str):
+                continue
+            grade = job.scale.count(reply.grade)
+        counted.append(grade)
+    return found
+
+
+def _ask(job: JudgingJob, digest: str, ask: Ask, turn: int) -> Reply | str:
     """Return a grade, or a phrase that says why there is none."""
-    for prompt in job.prompt(request):
+    form, pair = job.form, job.sheet.by_digest[digest]
+    for question in form.ask(pair, turned=turn == SECOND, apart=turn == THIRD):
         try:
-            answer = ask(prompt)
+            answer = ask(Prompt(form.instructions, question, True, form.make_example(pair)))
         except TooLongError:
             return "longer than the model can read"
         if answer.ending == "refusal":
             return f"refused: {answer.note}" if answer.note else "refused"
-        if reply := job.form.read(answer.text, request.pair):
+        if reply := form.read(answer.text, pair):
             return reply
     return UNREADABLE
 

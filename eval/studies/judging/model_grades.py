@@ -2,6 +2,7 @@
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from assay.eval.studies.judging.grades import Grade
 
 SUFFIX = ".model.db"
 AGAIN = ", asked again"
+DECIDING = ", asked to decide"
 # The grades of one judge, by the digest of the pair.
 Given = Mapping[str, Grade]
 
@@ -44,12 +46,18 @@ def take_latest(graded: Mapping[str, Mapping[str, Grade]]) -> Given:
         key=lambda grade: grade.number,
         default=None,
     )
-    return take(graded, latest.judge) if latest else {}
+    return take_final(graded, latest.judge) if latest else {}
 
 
 def take(graded: Mapping[str, Mapping[str, Grade]], judge: str) -> Given:
     """Return the grades of one judge."""
     return {pair: by[judge] for pair, by in graded.items() if judge in by}
+
+
+def take_final(graded: Mapping[str, Mapping[str, Grade]], judge: str) -> Given:
+    """Return the grades of one judge that count: the deciding one where two stood apart."""
+    decided = take(graded, judge + DECIDING)
+    return {**take(graded, judge), **{i: replace(one, judge=judge) for i, one in decided.items()}}
 
 
 def fill_in_models(
@@ -140,7 +148,7 @@ def make_items(pairs: Iterable[Pair], collection: Collection) -> dict[str, GoldI
 
 
 def _is_first(judge: str) -> bool:
-    return not judge.endswith(AGAIN)
+    return not judge.endswith((AGAIN, DECIDING))
 
 
 def warn_of_judge(judge: str, references: Sequence[str]) -> list[str]:

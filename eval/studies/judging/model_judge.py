@@ -37,6 +37,7 @@ class ModelJudge:
         agreement: Its agreement with people; None if they share no pair.
         confusion: A row for each grade of a person: how often the model gave each grade.
         again: Its agreement with itself when asked twice; None if it was not.
+        decided: The number of pairs whose two grades stood apart, so that a third decided.
         systems: The runs as scored by both; None for fewer than two runs, or if no query has all
             grades of both.
     """
@@ -46,6 +47,7 @@ class ModelJudge:
     agreement: Agreement | None
     confusion: list[list[int]]
     again: Agreement | None
+    decided: int
     systems: Systems | None
 
     @property
@@ -90,17 +92,17 @@ def examine(
     items: Items,
     people: Grades,
     model: Grades,
-    again: Grades,
+    twice: Sequence[tuple[int, int]],
+    decided: int,
     runs: Sequence[StoredRun],
     measure: str,
 ) -> ModelJudge:
-    """Compare a model's grades with people's, and with those it gave when it was asked again.
+    """Compare a model's grades with people's, and its first grades with its second ones.
 
     Two or more runs are also scored by `measure` under either judge. Raises AssayError for runs
     that were not judged alike, and for a measure with no better direction.
     """
     both = [(people[i], model[i]) for i in sorted(people.keys() & model.keys())]
-    twice = [(model[i], again[i]) for i in sorted(model.keys() & again.keys())]
     highest = max([1, *people.values(), *model.values()])
     return ModelJudge(
         judge=judge,
@@ -108,5 +110,6 @@ def examine(
         agreement=measure_agreement(both) if both else None,
         confusion=cross_tabulate(both, highest),
         again=measure_agreement(twice) if twice else None,
+        decided=decided,
         systems=rank_runs(items, people, model, runs, measure) if both and len(runs) > 1 else None,
     )

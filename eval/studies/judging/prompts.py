@@ -48,6 +48,10 @@ SPAN_FORM = (
     "answer, copied from it word for word; an empty text where N is 0."
 )
 ONCE_MORE = "Your last reply to this was not that JSON object. Reply with the object alone."
+APART = (
+    "You graded this passage twice. By one of the grades it answers the query, by the other it "
+    "does not. Read the guidelines again and decide."
+)
 FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n```", re.DOTALL)
 
 
@@ -77,7 +81,7 @@ class Form:
     def digest(self) -> str:
         """The digest of the prompt without query and passage: eight hexadecimal digits."""
         pair = Pair("", "", "", "", "", 0, 0, "")
-        return digest("judge", self.instructions, *self.ask(pair, turned=False))[:8]
+        return digest("judge", self.instructions, *self.ask(pair, turned=False), APART)[:8]
 
     @property
     def instructions(self) -> str:
@@ -85,15 +89,18 @@ class Form:
         form = (SPAN_FORM if self.spans else FORM).format(highest=self.highest)
         return INSTRUCTIONS.format(highest=self.highest, guidelines=self.guidelines, form=form)
 
-    def ask(self, pair: Pair, *, turned: bool) -> tuple[str, str]:
+    def ask(self, pair: Pair, *, turned: bool, apart: bool = False) -> tuple[str, str]:
         """Return the rest of the prompt, and the version to send after an unreadable reply.
 
-        The query comes first, or the passage if `turned`.
+        The query comes first, or the passage if `turned`. If `apart`, the model is to decide
+        between two grades of its own.
         """
         code = digest("fence", pair.query, pair.title, pair.text)[:CODE]
         above = f"It stands under: {pair.title}\n\n" if pair.title else ""
         parts = [_fence("query", code, pair.query), _fence("passage", code, above + pair.text)]
-        question = "\n\n".join([*(reversed(parts) if turned else parts), "The JSON object:"])
+        told = [APART] if apart else []
+        ordered = reversed(parts) if turned else parts
+        question = "\n\n".join([*ordered, *told, "The JSON object:"])
         return question, f"{question}\n\n{ONCE_MORE}"
 
     def make_example(self, pair: Pair) -> str:

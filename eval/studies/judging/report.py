@@ -94,7 +94,10 @@ def report(found: JudgedPool) -> Report:
             *(_show_systems(judge.systems) if judge.systems else ()),
             Prose("When it may be trusted", RULE),
             *([Facts("Without a grade", ungraded)] if ungraded else []),
-            *(Prose("How grades count", line, brief=True) for line in describe_scale(found.job)),
+            *(
+                Prose("How grades count", line, brief=True)
+                for line in (*describe_scale(found.job), *_tell_decided(judge))
+            ),
             *account(found.ledger),
         ],
     )
@@ -107,6 +110,15 @@ def describe_scale(job: JudgingJob) -> list[str]:
         return []
     counted = ", ".join(f"{i} as {scale.count(i)}" for i in range(scale.asked + 1))
     return [f"grades count in this collection, whose highest is {scale.counted}: {counted}"]
+
+
+def _tell_decided(found: ModelJudge) -> Iterator[str]:
+    """Yield a line on the pairs that a third grade decided, if there are any."""
+    if found.decided:
+        yield (
+            f"{count(found.decided, 'pair')} got one grade that is relevant and one that is not: a "
+            "third, asked for with that said, decided"
+        )
 
 
 def _warn(found: ModelJudge) -> Iterator[str]:

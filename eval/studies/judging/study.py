@@ -22,9 +22,8 @@ def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
         return None
     table, warnings = _open(asked, lab)
     job = table.job
-    twice = sum(one.again for one in job.asked)
     head = (
-        f"{job.judge}: {len(job.sheet.pairs)} pairs, {twice} of them twice; "
+        f"{job.judge}: {len(job.sheet.pairs)} pairs, {len(job.twice)} of them twice; "
         f"{len(job.known)} grades known, {len(job.pending)} to ask"
     )
     lines = [*(f"warning: {line}" for line in warnings), head, *describe_scale(job)]
@@ -35,8 +34,8 @@ def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
 def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
     """Grade the pairs of a table of `assay pool` with a language model, blind to runs and ranks.
 
-    Its grades are kept beside the table, apart from people's. `assay label` adds them to the
-    collection where no person has judged, marked as the model's. Of a COLLECTION it grades the
+    Its grades are kept next to the table, apart from people's. `assay label` adds them to the
+    collection where no person has judged, marked as the model's. Given a COLLECTION, it grades the
     pairs that people have judged, and compares the grades: agreement is printed, and written beside
     the table as JSON, Markdown and a page. With RUNs (configs or stored runs) it reports whether
     the model ranks them as people's grades do. Replies are kept: an interrupted call resumes, and
@@ -46,7 +45,7 @@ def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
     job = table.job
     # Load the runs before any paid call, so that their errors are reported first.
     runs = find_runs(table, asked.runs, asked.measure, lab.progress)
-    replies = job.run().values()
+    replies = job.run()
     reasons = [reply for reply in replies if isinstance(reply, str)]
     return JudgedPool(
         job=job,

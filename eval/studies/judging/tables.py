@@ -22,14 +22,14 @@ from assay.eval.running.run_references import resolve_all
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
-from assay.eval.studies.judging.job import JudgeOptions, JudgingJob, prepare_job
+from assay.eval.studies.judging.job import TURNS, JudgeOptions, JudgingJob, prepare_job
 from assay.eval.studies.judging.model_grades import (
-    AGAIN,
     collect_people,
     find_model_file,
     find_place,
     make_items,
     take,
+    take_final,
 )
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
 from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
@@ -107,7 +107,8 @@ def open_table(asked: JudgeOptions, session: LlmSession) -> Table:
         sheet = replace(sheet, guidelines=SCALE)
         scale = Scale(HIGHEST, min(sheet.highest, HIGHEST))
     form = Form(sheet.guidelines, scale.asked, asked.spans)
-    job = prepare_job(table, sheet, form, scale, session, asked)
+    relevant = collection.card.min_grade
+    job = prepare_job(table, sheet, form, scale, relevant, session, asked)
     return Table(job, name, collection, rows)
 
 
@@ -142,16 +143,15 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
         shown = {i: grade for i, grade in given.items() if i in job.sheet.by_digest}
         return {i: grade if grade >= least else 0 for i, grade in shown.items()}
 
-    first, second = (
-        {i: grade.grade for i, grade in take(graded, judge).items()}
-        for judge in (job.judge, job.judge + AGAIN)
-    )
+    given = (take_final(graded, job.judge), *(take(graded, job.judge + i) for i in TURNS))
+    final, first, second, third = (count({i: one.grade for i, one in by.items()}) for by in given)
     return examine(
         job.judge,
         make_items(job.sheet.pairs, collection),
         count(table.people),
-        count(first),
-        count(second),
+        final,
+        [(first[i], second[i]) for i in sorted(first.keys() & second.keys())],
+        len(third),
         runs,
         measure,
     )

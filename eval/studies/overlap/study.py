@@ -19,7 +19,7 @@ SHOWN = 40  # characters of a query
 
 
 class OverlapOptions(StudyOptions):
-    """Which runs, and what of them."""
+    """The runs whose first hits are compared, and how many hits."""
 
     runs: Annotated[tuple[str, ...], Argument("RUN RUN [KEY.PATH=VALUE]...")]
     k: int = Field(10, ge=1, le=1000, description="How many first hits are looked at.")

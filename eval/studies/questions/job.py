@@ -34,7 +34,7 @@ Search = Callable[[str], Sequence[Chunk]]
 
 
 class QuestionOptions(AskedModelOptions):
-    """Which documents are asked about, how many questions of which types, and what they must pass.
+    """The documents to ask about, the number and types of questions, and the checks they must pass.
 
     A question is dropped if its share of copied word sequences is above `max_overlap`; the share
     `review` of the questions is marked for a person.

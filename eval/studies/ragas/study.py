@@ -39,7 +39,7 @@ Job = LlmJob[tuple[str, str, str], Outcome]  # by the ids of a run, a metric and
 
 
 class RagasOptions(ModelOptions, RunsOptions):
-    """Which runs are scored, by which metrics, and who judges."""
+    """The runs to score, the metrics, and the model that judges."""
 
     provider: Literal["anthropic", "openai"] | None = Field(
         None, description=f"Also the metrics that ask a language model. {SERVED}"
@@ -85,7 +85,7 @@ def preview(asked: RagasOptions, lab: Lab) -> Preview | None:
 
 
 def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
-    """Score runs with ragas, each metric beside the nearest measure.
+    """Score runs with ragas, each metric with the nearest measure.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id of
     a run, the beginning of one, or its folder. Without --provider no model is called. Replies of a

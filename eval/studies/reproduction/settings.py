@@ -17,7 +17,7 @@ from assay.retrievers.settings.trust import check_values
 
 
 class Tolerance(Settings):
-    """How far the figure measured here may be from the published one, either way."""
+    """The largest allowed distance of a figure measured here from the published one, either way."""
 
     ok: float = Field(gt=0, le=1, description="the most for OK")
     close: float = Field(gt=0, le=1, description="the most for close; beyond it, differs")
@@ -45,7 +45,7 @@ class System(Settings):
 
 
 class PublishedFigure(Settings):
-    """A published mean of one measure, and the system that is measured beside it."""
+    """A published mean of one measure, and the system that is measured here."""
 
     system: str = Field(description="one of `systems`")
     measure: str = Field("nDCG@10", description="a measure of rankings")

@@ -27,7 +27,7 @@ from assay.eval.studies.reproduction.settings import load_settings
 
 
 class ReproductionOptions(StudyOptions):
-    """Which sets and systems of which file, and where the figures go."""
+    """The sets and systems of a file to measure, and the folder of the figures."""
 
     sets: Annotated[tuple[str, ...], Argument("[SET[=COLLECTION]]...")] = ()
     systems: Annotated[tuple[str, ...], Option(("--system",), metavar="NAME")] = Field(
@@ -47,12 +47,12 @@ class ReproductionOptions(StudyOptions):
 
 
 def find(asked: ReproductionOptions, lab: Lab) -> Reproduction:
-    """Measure systems on public sets, beside the figures that others published.
+    """Measure systems on public sets, with the figures that others published.
 
     SET is one of the file, such as scifact or nfcorpus; all where none is given. It is looked for
     as a collection of that name, then in ir_datasets; =COLLECTION says where else it is: a name, a
     folder in BEIR's layout, or irds:ID. Each figure is OK, close, or differs, with the reason where
-    it is known; it is shown beside, without a verdict, where the published system is another one.
+    it is known; it is shown without a verdict where the published system is another one.
 
     Exit code: 0 done; 1 where a figure differs and the file knows no reason; 2 for an error to fix,
     or where none of the sets is here.

@@ -122,7 +122,7 @@ def _read_least(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class RunFilter(StudyOptions):
-    """Which runs are meant: what is not given leaves all."""
+    """Conditions on runs: one that is not given leaves all."""
 
     config: str = Field("", description="Runs of this config, by its name.")
     collection: Annotated[str, Option(("--dataset", "--collection"))] = Field(

@@ -48,7 +48,7 @@ class Check:
 
     Attributes:
         measure: The name of the measure.
-        told: The reported mean.
+        told: The mean reported.
         recomputed: The recomputed mean; None for a measure of a package, which sees more of a
             ranking than the files hold.
         source: The files that it was recomputed from.

@@ -110,7 +110,7 @@ class Similarity(PairedMeasurement):
 
 
 class Duplicates(BaseMeasurement):
-    """How many of the first results of all queries are duplicates of one before them.
+    """The share of duplicates among the first results of all queries.
 
     A duplicate is a result with a cosine of `over` or more with an earlier one, by the default
     encoder.

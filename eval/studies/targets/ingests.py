@@ -118,7 +118,7 @@ class Ingest(BaseMeasurement):
 
 
 class Stale(BaseMeasurement):
-    """How many results of a search after an edit show what the documents no longer hold."""
+    """The results of a search after an edit that show what the documents no longer hold."""
 
     experimental: ClassVar[bool] = True
     usual_unit: ClassVar[Unit] = "count"

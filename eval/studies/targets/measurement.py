@@ -16,7 +16,7 @@ from assay.eval.studies.targets.results import MeasuredValue
 
 
 class BaseMeasurement(Limits):
-    """What every measurement says. Without a limit it is shown and gets no verdict."""
+    """The part that all measurements share. Without a limit one is shown and gets no verdict."""
 
     experimental: ClassVar[bool] = False  # True if the kind always needs more than stored runs
     usual_unit: ClassVar[Unit]

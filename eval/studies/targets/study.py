@@ -25,7 +25,7 @@ from assay.retrievers.base import AssayError, Progress
 
 
 class TargetsOptions(StudyOptions):
-    """Which targets of which file, and where their verdicts go."""
+    """The targets of a file to measure, and the files of their verdicts."""
 
     ids: Annotated[tuple[str, ...], Argument("[ID]...")] = ()
     file: Annotated[Path, Option(path="file")] = Field(
@@ -43,7 +43,7 @@ class TargetsOptions(StudyOptions):
 def find(asked: TargetsOptions, lab: Lab) -> Results:
     """Measure the targets with these IDs, or all: value, 95 % interval, verdict.
 
-    Each is met, missed, or cannot be told; or it cannot be measured yet, with the reason. A missed
+    Each is met, missed or open; or it cannot be measured yet, with the reason. A missed
     target is a result: the exit code is 0.
     """
     kept = lab.reports / "targets" / "measured"

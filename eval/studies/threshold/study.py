@@ -12,7 +12,7 @@ from assay.eval.studies.threshold.running import FittedThreshold, fit
 
 
 class ThresholdOptions(ConfigOptions):
-    """Which pipeline, by which of its scores, and how much may be lost."""
+    """A pipeline, the score to choose by, and the share of answers that may be lost."""
 
     of: str = Field("", description="`rerank` or a semantic leg.  [default: the first there is]")
     false_empty: float = Field(

@@ -51,7 +51,7 @@ def find(asked: ChoiceOptions, lab: Lab) -> Found:
     What needs no new embedding is tried in any case; the budget is for the rest, and the report
     says what it left out. Contexts that `assay contexts` has written are among the candidates.
 
-    Writes the pipeline to ship, a page of all that was tried, and a JSON file beside it. A call
+    Writes the pipeline to ship, a page of all that was tried, and a JSON file next to it. A call
     that was killed goes on where it was, from the cache.
     """
     return choose(asked.settle(lab.progress), lab.resources)

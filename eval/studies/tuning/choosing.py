@@ -70,7 +70,7 @@ def read_duration(given: Any) -> Any:
 
 
 class ChoiceOptions(StudyOptions):
-    """What to start from, on which collection, and what may be spent.
+    """The pipeline to start from, the collections, and the time and latency that may be spent.
 
     `budget` is the time in seconds after which no candidate that embeds or reranks is begun;
     `max_latency` is in milliseconds per query.

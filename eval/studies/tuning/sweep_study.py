@@ -30,7 +30,7 @@ from assay.retrievers.base import AssayError
 
 
 class SweepOptions(WorkerOptions):
-    """Which sweep, what is changed in all its configs, and what is kept."""
+    """A sweep, the changes to all its configs, and the reports to keep."""
 
     file: Annotated[Path, Argument("FILE")]
     overrides: Overrides = ()

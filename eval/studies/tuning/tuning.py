@@ -60,7 +60,7 @@ MOST_POINTS = 500
 
 
 class TuningOptions(WorkerOptions, EngineOptions):
-    """What is tuned, how its gain is held out, and where the best config goes.
+    """The config to tune, the folds that hold its gain out, and the path of the best config.
 
     The space is read from the file `space` or from `over`; with neither, it is made for the config.
     `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets the questions

@@ -248,7 +248,7 @@ class OpenSearchStore(LuceneStore):
 
 
 class KnnSettings(Settings):
-    """How OpenSearch compares vectors."""
+    """OpenSearch's way to compare vectors."""
 
     method: Literal["exact", "hnsw", "none"] = Field(
         "exact",

@@ -35,7 +35,7 @@ EQUAL = LegWeights(dense=0.5, keyword=0.5)
 
 
 class _Fusion(Settings, ABC):
-    """What both ways to fuse have in common: weights whose sum is 1."""
+    """The part that both ways to fuse share: weights whose sum is 1."""
 
     weights: LegWeights = Field(
         EQUAL, description="weights of the lists, whose sum is 1; equal ones are not sent"

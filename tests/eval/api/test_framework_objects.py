@@ -1,7 +1,6 @@
 """Retrievers of LangChain, LlamaIndex and Haystack, given as objects, of the real packages."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tools import framework_retrievers
@@ -58,14 +57,14 @@ def test_a_pipeline_of_haystack_is_one_as_a_component():
 
 
 class LooksLikeLangChain:
-    def invoke(self, query: str) -> list[Any]:
+    def invoke(self, query):
         if "night" in query:
             raise RuntimeError("out\nof order")
         return [SimpleNamespace(page_content="The ferry sails at noon.", metadata={}, id=None)]
 
 
 class Engine:
-    def run(self, steps: int) -> None:
+    def run(self, steps):
         raise AssertionError("what takes no query is not called")
 
 

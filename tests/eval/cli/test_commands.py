@@ -27,7 +27,6 @@ def test_an_example_is_a_call_of_its_command(name, call):
     command = assay.get_command(context, name)
     while isinstance(command, click.Group):
         command = command.get_command(context, words.pop(0))
-    assert command is not None
     command.make_context(name, words, context)
 
 

@@ -2,7 +2,6 @@
 
 import io
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from assay.eval.progress import ConsoleProgress
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
@@ -45,7 +44,7 @@ def test_a_broken_off_bar_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     progress = ConsoleProgress()
 
-    def break_off() -> None:
+    def break_off():
         for _ in progress.track(range(3), "outer", 3):
             raise ValueError("enough")
 
@@ -69,7 +68,7 @@ def test_what_starts_late_and_comes_in_batches_is_not_taken_for_slow(monkeypatch
     now = 0.0
     monkeypatch.setattr(console.time, "monotonic", lambda: now)
 
-    def work() -> Iterator[int]:
+    def work():
         """Yield four batches of ten, after a start of a minute 20 seconds each."""
         nonlocal now
         now += 60.0

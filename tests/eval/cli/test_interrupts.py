@@ -6,7 +6,7 @@ from assay.eval.cli.main import assay, main
 
 
 class Interrupted:
-    def __set_name__(self, _owner: type, _name: str) -> None:
+    def __set_name__(self, _owner, _name):
         raise KeyboardInterrupt
 
 
@@ -35,7 +35,7 @@ def test_what_an_interrupt_became_is_told_as_one(monkeypatch, capsys, work):
 
 
 def test_a_defect_is_no_interrupt(monkeypatch, capsys):
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise ValueError("odd") from KeyError("x")
 
     monkeypatch.setattr(assay, "main", fail)

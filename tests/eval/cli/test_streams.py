@@ -42,12 +42,12 @@ def test_on_a_terminal_colours_stay_and_nothing_else():
 class Below(io.TextIOWrapper):
     """A stream of a process that shows what arrived; `terminal` says whether it is one."""
 
-    def __init__(self, encoding: str = "utf-8", terminal: bool = False) -> None:
+    def __init__(self, encoding="utf-8", terminal=False):
         self.arrived = io.BytesIO()
         self.terminal = terminal
         super().__init__(self.arrived, encoding, newline="")
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return self.terminal
 
 

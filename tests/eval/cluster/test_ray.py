@@ -1,11 +1,9 @@
 """Work given to Ray: what is refused, and what is decided before a Ray is there."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from types import SimpleNamespace
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -23,10 +21,10 @@ from assay.eval.cluster.worker import Fingerprint, HostRequirements, Worker, des
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.retrievers.base import AssayError, Quiet
-from assay.retrievers.models.base import Encoder, TokenEncoder, Vectors
+from assay.retrievers.models.base import Encoder, TokenEncoder
 from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
-from assay.retrievers.settings import Resources, Spread
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -35,11 +33,11 @@ class Hashing(Encoder):
 
     identity = "hashing"
 
-    def encode_query(self, text: str) -> Vectors:
+    def encode_query(self, text):
         numbers = np.frombuffer(sha256(text.encode()).digest(), np.uint8).astype(np.float32)
         return np.asarray(numbers / np.linalg.norm(numbers), np.float32)
 
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+    def encode_passages(self, texts):
         return np.stack([self.encode_query(text) for text in texts])
 
 
@@ -48,35 +46,35 @@ class TokenHashing(TokenEncoder):
 
     identity = "hashing words"
 
-    def encode_query(self, text: str) -> Vectors:
+    def encode_query(self, text):
         return Hashing().encode_passages(text.split())
 
-    def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
+    def encode_passages(self, texts):
         return [self.encode_query(text) for text in texts]
 
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self):
         return {}
 
 
 class HashingSettings(EncoderChoice):
-    def open(self, resources: Resources) -> Encoder:
+    def open(self, resources):
         return Hashing()
 
 
 class TokenHashingSettings(TokenEncoderSettings):
-    def _open(self, resources: Resources) -> TokenEncoder:
+    def _open(self, resources):
         return TokenHashing()
 
 
 class Pool:
     """Encodes here, behind a cache, as workers do elsewhere."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources):
         self._resources = resources
-        self.asked: list[str] = []
+        self.asked = []
 
-    def spread(self, settings: Any) -> Spread:
-        def encode(encoder: Any, texts: Sequence[str]) -> Iterator[int]:
+    def spread(self, settings):
+        def encode(encoder, texts):
             self.asked += texts
             settings.build(self._resources).keep(texts)
             yield from range(len(texts))
@@ -139,9 +137,9 @@ def test_batches_hold_so_many_tokens_and_every_text_once():
 def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path):
     keeper = RemoteCache(tmp_path / "home")
     keeper.put_many("vectors", {"a": b"1", "b": b"2"})
-    asked: list[Sequence[str]] = []
+    asked = []
 
-    def get_many(kind: str, keys: Sequence[str]) -> Mapping[str, bytes]:
+    def get_many(kind, keys):
         asked.append(keys)
         return keeper.get_many(kind, keys)
 
@@ -171,7 +169,7 @@ def test_what_others_encode_is_as_what_is_encoded_here(tmp_path, kind):
     assert keys == [True, True]
 
 
-NODES: list[dict[str, Any]] = [
+NODES = [
     {"Alive": True, "Resources": {}},
     {"Alive": True, "Resources": {"CPU": 4.0, "GPU": 2.0}},
     {"Alive": True, "Resources": {"CPU": 2.0, "GPU": 1.0}},
@@ -199,7 +197,7 @@ def test_the_line_that_tells_why_a_worker_ended_is_told():
 def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path):
     resources = Resources(Cache(tmp_path), Quiet())
 
-    def tell(model: str) -> str:
+    def tell(model):
         legs = {"dense": {"type": "dense", "encoder": model}}
         return describe(
             RunConfig.model_validate({"name": "a", "retriever": {"legs": legs}}), resources

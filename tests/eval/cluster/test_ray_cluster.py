@@ -125,7 +125,7 @@ def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(tmp_path, ray_cluste
     fused = [f"retriever.legs={legs}", "retriever.fusion={type: rrf, k: 60}"]
     words = ["run", "semantic", *QUICK, *fused, "--json"]
 
-    def end_machine(pid: int) -> None:
+    def end_machine(pid):
         raylet = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         (node,) = (
             node

@@ -42,7 +42,7 @@ def test_each_question_is_in_one_part_with_its_group_and_stays_there(documents, 
     found = deal(collection)
     assert found.keys() == {query.id for query in collection.queries}
     groups = find_groups(collection.queries, collection.gold)
-    of_group: dict[object, set[str]] = {}
+    of_group = {}
     for id_, part in found.items():
         of_group.setdefault(groups[id_], set()).add(part)
     assert all(len(parts) == 1 for parts in of_group.values())

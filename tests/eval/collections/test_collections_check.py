@@ -262,7 +262,7 @@ def test_replacing_a_block_changes_that_key_only(before, after, old, new):
 
 
 def test_a_query_that_nothing_answers_says_so(sound):
-    def warnings(kind: str, grade: int) -> list[str]:
+    def warnings(kind, grade):
         write_jsonl(sound / "queries.jsonl", {"_id": "q1", "text": "first?", "type": kind})
         row = {"query_id": "q1", "path": "a.md", "section": "A", "grade": grade}
         write_jsonl(sound / "judgments.jsonl", row)
@@ -281,7 +281,7 @@ def test_a_query_that_nothing_answers_says_so(sound):
 
 
 def test_known_copies_are_no_cause_to_warn(sound):
-    def warnings() -> list[str]:
+    def warnings():
         return [problem.message for problem in check(read_card(sound / "dataset.yaml"))]
 
     (sound / "docs/c.md").write_text((sound / "docs/a.md").read_text())

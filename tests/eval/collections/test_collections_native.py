@@ -1,7 +1,6 @@
 """The native form: documents as they are, judged spans, sections and whole documents."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,7 +116,7 @@ def test_a_later_file_judges_only_what_no_earlier_one_does(native):
     assert [(item.id, item.grade) for item in gold["r"]] == [(f"guide.md[{start}:{start + 8}]", 3)]
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+REFUSED = {
     "range": ({"path": "guide.md", "start": 5, "end": 9999}, "span 5 to 9999 is not within"),
     "order": ({"path": "guide.md", "start": 9, "end": 9}, "span 9 to 9 is not within"),
     "selector": (

@@ -61,7 +61,7 @@ def test_codebase_passages_tile_their_documents():
 
 def test_dccode_types_and_gold():
     collection = load("dccode_t42")
-    by_type: dict[str, list[int]] = {}
+    by_type = {}
     for query in collection.queries:
         (item,) = collection.gold[query.id]
         by_type.setdefault(query.type, []).append(item.end - item.start)

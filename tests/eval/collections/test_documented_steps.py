@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,8 +26,7 @@ def write(call):
 def run(*words):
     result = CliRunner().invoke(assay, ["run", *words, "--no-track", "--json"])
     assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return json.loads(result.stdout)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from assay.retrievers.base import AssayError
 
 GUIDE = "---\ntitle: Setup Guide\n---\n# Setup\n\nInstall the **client** — it needs “root”.\n"
 REFUNDS = "Refunds take 14 days.\nCall us.\nRefunds take 14 days.\n"
+PHONE = {"question": "Phone?", "quote": "Call us."}
 
 
 @pytest.fixture
@@ -36,30 +37,51 @@ def run(*arguments):
     return CliRunner().invoke(init, arguments)
 
 
-def faults(card):
-    """Return what is wrong with a collection, notes left out."""
-    return [str(problem) for problem in check(card) if problem.severity != "note"]
+def make(*arguments):
+    """Return what a call prints that succeeds."""
+    result = run(*arguments)
+    assert (result.exit_code, result.exception) == (0, None), result.output
+    return result.output
 
 
-def ask(folder, *rows, columns):
-    with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns.split())
+def refuse(*arguments):
+    """Return the line of a call that is refused."""
+    error = run(*arguments).exception
+    assert isinstance(error, AssayError), error
+    return str(error)
+
+
+def ask(*rows):
+    """Write questions; the arguments that name them."""
+    with Path("questions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, dict.fromkeys(key for row in rows for key in row))
         writer.writeheader()
         writer.writerows(rows)
-    return "questions.csv"
+    return "--questions", "questions.csv"
+
+
+def faults(card="my-docs"):
+    """Return what is wrong with a collection, notes left out."""
+    return [str(found) for found in check(find_card(card)) if found.severity != "note"]
+
+
+def read_unlocated(folder="datasets/my-docs"):
+    with Path(folder, "unlocated.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def snapshot(folder):
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_questions_become_judged_queries(here):
     questions = ask(
-        here,
         {"question": "How to install?", "quote": 'install the client - it needs "root"'},
         {"question": "How to install?", "quote": "it needs “root”.", "grade": "3"},
-        {"question": "Phone?", "quote": "Call us.", "type": "fact", "id": "p1", "grade": "2"},
+        PHONE | {"type": "fact", "id": "p1", "grade": "2"},
         {"question": "All of it?", "document": "setup guide"},
-        columns="question quote document type grade id",
     )
-    result = run("my-docs", "--questions", questions)
-    assert (result.exit_code, result.exception) == (0, None)
+    make("my-docs", *questions)
     collection = load("my-docs")
     assert [query.id for query in collection.queries] == ["q1", "p1", "q2"]
     assert collection.queries[1].type == "fact"
@@ -71,104 +93,79 @@ def test_questions_become_judged_queries(here):
     assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("it needs “root”.", 3)]
     assert spans["p1"] == [("Call us.", 2)]
     assert collection.gold["q2"][0].id == "guide.md"
-    assert not faults(find_card("my-docs"))
+    assert not faults()
     assert not (here / "datasets/my-docs/unlocated.csv").exists()
 
 
-def test_a_document_may_be_given_by_its_path_from_elsewhere(here):
-    """The quote tells whether it is the one; without a quote it is asked for."""
-    questions = ask(
-        here,
-        {"query": "Phone?", "quote": "Call us.", "document": "my-docs/sub/refunds.txt"},
-        {"query": "Elsewhere?", "quote": "Call us.", "document": "my-docs/guide.md"},
-        {"query": "All of it?", "document": "./my-docs/guide.md"},
-        columns="query quote document",
-    )
-    assert run("my-docs", "--questions", questions).exit_code == 0
-    assert [items[0].doc_id for items in load("my-docs").gold.values()] == ["sub/refunds.txt"]
-    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
-        assert [row["why"] for row in csv.DictReader(file)] == [
-            "the quote does not occur in guide.md, but at sub/refunds.txt:2; name that document",
-            'no document is called "./my-docs/guide.md"; give its path, as "guide.md"',
-        ]
-
-
-def test_the_nearest_passage_is_of_the_document_that_the_row_names(here):
-    (here / "my-docs/opening.md").write_text("# Hours\n\nWe open at nine.\n\nCall us, please.\n")
-    rare = "Refunds of the client take 14 days"
-    questions = ask(
-        here,
-        {"question": "Anywhere?", "quote": f"{rare}, please"},
-        {"question": "There?", "quote": f"{rare}, please", "document": "opening.md"},
-        {"question": "As elsewhere?", "quote": f"{rare}, please", "document": "/old/opening.md"},
-        {"question": "No word?", "quote": "Refunds take a month", "document": "opening.md"},
-        {"question": "Good?", "quote": "We open at nine."},
-        columns="question quote document",
-    )
-    result = run("my-docs", "--questions", questions)
-    assert result.exit_code == 0, result.output
-    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["nearest"], row["nearest_text"]) for row in rows] == [
-        ("sub/refunds.txt", REFUNDS.strip()),
-        ("opening.md", "Call us, please."),
-        ("opening.md", "Call us, please."),
-        ("", ""),
+def test_what_cannot_be_located_is_listed_with_the_nearest_passage(here):
+    (here / "my-docs/opening.md").write_text("# Hours\n\nWe open at nine.\n\nCall me, please.\n")
+    rare, call = "Refunds of the client take 14 days, please", "Call us."
+    refunds = ("sub/refunds.txt", REFUNDS.strip())
+    opening = ("opening.md", "Call me, please.")
+    # A row (quote, document, grade), why it has no place, and the nearest passage.
+    rows = [
+        ((call, "my-docs/sub/refunds.txt", ""), None, None),
+        (("Refunds take 14 days.", "", ""), "the quote occurs 2 times (sub/refunds.txt:1, ", None),
+        (("refunds take a month", "", ""), "the quote does not occur in any document", refunds),
+        ((call, "handbook.md", ""), 'no document is called "handbook.md"', None),
+        ((call, "my-docs/guide.md", ""), "the quote does not occur in guide.md, but at sub/refunds"
+         ".txt:2; name that document", None),
+        (("", "./my-docs/guide.md", ""), 'no document is called "./my-docs/guide.md"; give its '
+         'path, as "guide.md"', None),
+        ((call, "", "high"), "grade must be a whole number from 0, not 'high'", None),
+        (("", "", ""), "neither a quote nor a document is given", None),
+        ((rare, "", ""), "the quote does not occur in any", refunds),
+        ((rare, "opening.md", ""), "the quote does not occur in opening.md", opening),
+        ((rare, "/old/opening.md", ""), "the quote does not occur in opening.md", opening),
+        (("Refunds take a month", "opening.md", ""), "the quote does not occur", ("", "")),
+    ]  # fmt: skip
+    asked = [
+        {"query": f"Why\n{i}?", "passage": quote, "path": path, "grade": grade}
+        for i, ((quote, path, grade), *_) in enumerate(rows)
     ]
+    again = asked[0] | {"grade": "2"}
+    output = make("my-docs", *ask(*asked, asked[0] | {"query": ""}, again))
+    found = read_unlocated()
+    expected = [(why, nearest) for _, why, nearest in rows if why]
+    expected += [("no question", None), ("judged before with grade 1", None)]
+    for row, (why, nearest) in zip(found, expected, strict=True):
+        assert row["why"].startswith(why)
+        assert nearest is None or (row["nearest"], row["nearest_text"]) == nearest
+        assert f"line {row['line']}: " in output
+    assert [int(row["line"]) for row in found[:2]] == [4, 6]
+    assert found[0]["why"].endswith("sub/refunds.txt:3); quote more")
+    assert found[1]["nearest_line"] == "1"
+    assert "nearest passage: sub/refunds.txt:1: Refunds take 14 days. Call us." in output
+    assert [query.text for query in load("my-docs").queries] == ["Why\n0?"]
 
 
-def test_what_cannot_be_located_is_listed(here):
-    questions = ask(
-        here,
-        {"query": "Good?", "passage": "Call us."},
-        {"query": "Twice?", "passage": "Refunds take 14 days."},
-        {"query": "Made\nup?", "passage": "refunds take a month"},
-        {"query": "Where?", "passage": "Call us.", "path": "handbook.md"},
-        {"query": "Elsewhere?", "passage": "Call us.", "path": "guide.md"},
-        {"query": "Grade?", "passage": "Call us.", "grade": "high"},
-        {"query": "Neither?"},
-        {"query": "", "passage": "Call us."},
-        {"query": "Good?", "passage": "Call us.", "grade": "2"},
-        columns="query passage path grade",
-    )
-    result = run("my-docs", "--questions", questions)
-    assert (result.exit_code, result.exception) == (0, None)
-    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(int(row["line"]), row["why"].split(";")[0]) for row in rows] == [
-        (3, "the quote occurs 2 times (sub/refunds.txt:1, sub/refunds.txt:3)"),
-        (4, "the quote does not occur in any document"),
-        (6, 'no document is called "handbook.md"'),
-        (7, "the quote does not occur in guide.md, but at sub/refunds.txt:2"),
-        (8, "grade must be a whole number from 0, not 'high'"),
-        (9, "neither a quote nor a document is given"),
-        (10, "no question"),
-        (11, "judged before with grade 1"),
-    ]
-    assert rows[0]["why"].endswith("sub/refunds.txt:3); quote more")
-    assert rows[1]["nearest"] == "sub/refunds.txt"
-    assert (rows[1]["nearest_line"], rows[1]["nearest_text"]) == ("1", REFUNDS.strip())
-    assert "nearest passage: sub/refunds.txt:1: Refunds take 14 days. Call us." in result.output
-    assert [query.text for query in load("my-docs").queries] == ["Good?"]
-    assert all(f"line {row['line']}: " in result.output for row in rows)
+def write_book(path):
+    book = openpyxl.Workbook()
+    for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
+        book.active.append(row)
+    book.save(path)
 
 
-def test_json_lines_of_questions(here):
-    rows = [{"Text": "Phone?", "answer": "Call us.", "grade": 2, "type": None}, {"question": "x"}]
-    (here / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = run("my-docs", "--questions", "q.jsonl", "--json")
-    shown = json.loads(result.stdout)
-    assert (shown["queries"], shown["judgments"], shown["documents"]) == (1, 1, 2)
-    assert shown["unlocated"][0]["line"] == 2
+TABLE = '\ufeffQuestion|Quote|Grade\r\nPhone?|"Call us."|2'
+TABLES = {
+    "rows.jsonl": '{"Text": "Phone?", "answer": "Call us.", "grade": 2, "type": null}\n',
+    "comma.csv": TABLE.replace("|", ","),
+    "semicolon.csv": TABLE.replace("|", ";"),
+    "tab.csv": TABLE.replace("|", "\t"),
+    "book.xlsx": "",
+}
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_tables_of_any_delimiter(here, delimiter):
-    lines = ["Question|Quote", 'Phone?|"Call us."']
-    text = "\ufeff" + "\r\n".join(lines).replace("|", delimiter)
-    (here / "q.csv").write_text(text, encoding="utf-8", newline="")
-    assert run("my-docs", "--questions", "q.csv").exit_code == 0
-    assert len(load("my-docs").queries) == 1
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_every_form_are_read(here, name):
+    if TABLES[name]:
+        (here / name).write_text(TABLES[name], encoding="utf-8", newline="")
+    else:
+        write_book(here / name)
+    told = json.loads(make("my-docs", "--questions", name, "--json"))
+    assert (told["queries"], told["judgments"], told["documents"]) == (1, 1, 2)
+    ((item,),) = load("my-docs").gold.values()
+    assert item.grade == 2
 
 
 def test_a_row_with_several_references_is_judged_at_each(here):
@@ -178,112 +175,64 @@ def test_a_row_with_several_references_is_judged_at_each(here):
         {"content": "Call us.", "start_index": 22, "end_index": 30},
     ]
     row = {"question": "How long?", "references": json.dumps(listed), "corpus_id": "refunds"}
-    questions = ask(here, row, columns="question references corpus_id")
-    assert run("my-docs", "--questions", questions).exit_code == 0
+    make("my-docs", *ask(row))
     gold = load("my-docs").gold["q1"]
     assert sorted((item.start, item.end) for item in gold) == [(22, 30), (second, second + 21)]
 
 
-@pytest.mark.parametrize(
-    ("columns", "cells", "message"),
-    [
-        ("references", "[]", "questions.csv:2: references: not read: []; it must be a JSON list"),
-        ("references", '[{"content": "a"}]', "questions.csv:2: references: not read"),
-        ("references", "{", "questions.csv:2: references: not read: {; "),
-        ("start", "x", "start must be a whole number from 0, not 'x'"),
-        ("start", "4", "start is given without a document"),
-    ],
-)
-def test_references_in_another_form_are_refused(here, columns, cells, message):
-    row = {"question": "Phone?", "quote": "Call us.", columns: cells}
-    questions = ask(here, row, columns=f"question quote {columns}")
-    done = run("my-docs", "--questions", questions)
-    assert done.exit_code in (1, 2)
-    unlocated = here / "datasets/my-docs/unlocated.csv"
-    told = f"{done.output} {done.exception}"
-    assert message in told + (unlocated.read_text() if unlocated.exists() else "")
-
-
 def test_nothing_located_exits_with_2_and_writes_nothing(here):
-    questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
-    result = run("my-docs", "--questions", questions)
+    result = run("my-docs", *ask({"question": "a?", "quote": "not there"}))
     assert result.exit_code == 2
     assert "line 2: a?: the quote does not occur" in result.output
     assert not (here / "datasets").exists()
-    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
-    assert run("my-docs", "--questions", questions).exit_code == 0
 
 
 def test_what_could_not_be_placed_is_mended_and_added(here):
     questions = ask(
-        here,
-        {"question": "Phone?", "quote": "Call us.", "grade": "2"},
+        PHONE | {"grade": "2"},
         {"question": "How long?", "quote": "Refunds take 14 days.", "type": "fact", "grade": "2"},
         {"question": "Setup?", "quote": "Install it", "id": "s1"},
-        columns="question quote type grade id",
     )
-    assert run("my-docs", "--questions", questions).exit_code == 0
+    make("my-docs", *questions)
     listed = here / "datasets/my-docs/unlocated.csv"
-    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 2
+    add = ("my-docs", "--questions", str(listed), "--add")
+    assert run(*add).exit_code == 2
     mended = listed.read_text().replace("Refunds take 14 days.,", "Call us. Refunds take 14 days.,")
     listed.write_text(mended)
-    result = run("my-docs", "--questions", str(listed), "--add")
-    assert (result.exit_code, result.exception) == (0, None)
-    collection = load("my-docs")
-    assert {query.text: query.type for query in collection.queries} == {
-        "Phone?": "",
-        "How long?": "fact",
-    }
-    assert len({query.id for query in collection.queries}) == 2
-    assert not faults(find_card("my-docs"))
-    with listed.open(newline="") as file:
-        (left,) = csv.DictReader(file)
+    make(*add)
+    queries = load("my-docs").queries
+    assert {query.text: query.type for query in queries} == {"Phone?": "", "How long?": "fact"}
+    assert len({query.id for query in queries}) == 2
+    assert not faults()
+    (left,) = read_unlocated()
     assert (left["question"], left["id"], left["quote"]) == ("Setup?", "s1", "Install it")
     listed.write_text(listed.read_text().replace("Install it", "Install the client"))
-    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 0
+    make(*add)
     assert not listed.exists()
     assert len(load("my-docs").queries) == 3
 
 
 def test_the_same_call_finishes_what_a_killed_one_began(here):
-    first = ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
-    assert run("my-docs", "--questions", first).exit_code == 0
-    row = {"question": "Setup?", "quote": "Install the client"}
-    second = ask(here, row, columns="question quote")
+    make("my-docs", *ask(PHONE))
+    second = ask({"question": "Setup?", "quote": "Install the client"})
     card = here / "datasets/my-docs/dataset.yaml"
     sealed = card.read_bytes()
-    assert run("my-docs", "--questions", second, "--add").exit_code == 0
+    make("my-docs", *second, "--add")
     whole = card.read_bytes()
     card.write_bytes(sealed)  # as a kill before the card was sealed leaves it
     for _ in range(2):
-        assert run("my-docs", "--questions", second, "--add").exit_code == 0
+        make("my-docs", *second, "--add")
         assert card.read_bytes() == whole
         assert len(load("my-docs").queries) == 2
-        assert not faults(find_card("my-docs"))
-
-
-def test_questions_of_a_spreadsheet(here):
-    book = openpyxl.Workbook()
-    for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
-        book.active.append(row)
-    book.save(here / "q.xlsx")
-    assert run("my-docs", "--questions", "q.xlsx").exit_code == 0
-    ((item,),) = load("my-docs").gold.values()
-    assert item.grade == 2
-    (here / "bad.xlsx").write_text("no zip")
-    failed = run("my-docs", "--questions", "bad.xlsx", "--force")
-    assert "bad.xlsx: cannot be read as .xlsx" in str(failed.exception)
+        assert not faults()
 
 
 def test_what_so_many_questions_can_show_is_told(here):
-    rows = [{"question": f"Phone {i}?", "quote": "Call us."} for i in range(8)]
-    shown = run("my-docs", "--questions", ask(here, *rows, columns="question quote")).output
+    rows = [PHONE | {"question": f"Phone {i}?"} for i in range(8)]
     about = f"differences of about {detectable(0.3, 8):.2f} in nDCG@10 or more"
-    assert f"8 questions show {about}. Ask 32 to see half of that." in shown
-    few = ask(here, *rows[:3], columns="question quote")
-    assert (
-        "3 questions can show no difference" in run("my-docs", "--force", "--questions", few).output
-    )
+    told = make("my-docs", *ask(*rows))
+    assert f"8 questions show {about}. Ask 32 to see half of that." in told
+    assert "3 questions can show no difference" in make("my-docs", "--force", *ask(*rows[:3]))
 
 
 @pytest.mark.parametrize("other", ["", "prices.html"])
@@ -291,90 +240,70 @@ def test_what_so_many_questions_can_show_is_told(here):
 def test_what_a_card_could_not_name_is_copied(here, monkeypatch, other, inside):
     if other:
         (here / "my-docs" / other).write_text("<h1>Prices</h1><p>Tea is dear.</p>")
-    questions = here / ask(
-        here, {"question": "Tel?", "quote": "Call us."}, columns="question quote"
-    )
+    option, name = ask(PHONE)
     (here / "work").mkdir()
     output = here / "work/made" if inside == "collection" else here / "made"
     monkeypatch.chdir(here / ("work" if inside == "collection" else "my-docs"))
-    arguments = (str(here / "my-docs"), "--questions", str(questions), "--output", str(output))
-    result = run(*arguments)
-    assert (result.exit_code, result.exception) == (0, None)
-    assert not faults(find_card(str(output)))
+    arguments = (str(here / "my-docs"), option, str(here / name), "--output", str(output))
+    make(*arguments)
+    assert not faults(str(output))
     assert (output / "docs/sub/refunds.txt").read_text() == REFUNDS
     assert "originals" not in yaml.safe_load((output / "dataset.yaml").read_text())
-    assert run(*arguments, "--force").exit_code == 0
+    make(*arguments, "--force")
 
 
-def test_the_config_names_the_collection_from_the_working_directory(here):
-    assert run("my-docs", "--output", "made/here").exit_code == 0
-    assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
-    assert not faults(find_card("made/here"))
-
-
-def test_without_questions_the_documents_can_be_searched(here):
-    result = run("my-docs")
-    assert (result.exit_code, result.exception) == (0, None)
-    collection = load("my-docs")
-    assert (len(collection.documents), collection.queries) == (2, ())
-    card = (here / "datasets/my-docs/dataset.yaml").read_text()
-    assert "There are no questions yet" in card
-    assert not faults(find_card("my-docs"))
-
-
-def test_the_pipeline_is_one_that_ships(here):
-    run("my-docs")
-    written = load_config(str(here / "datasets/my-docs/pipeline.yaml"))
-    shipped = load_config("contextual", ["dataset=my-docs"])
+def test_without_questions_the_documents_can_be_searched_by_a_pipeline_that_ships(here, tmp_path):
+    (here / "my-docs/logo.png").write_bytes(b"x")
+    (here / "my-docs/empty.md").write_bytes(b"")
+    told = make("my-docs", "--output", "datasets/none")
+    assert "empty.md: is empty" in told
+    assert "files of formats that are not read: 1 .png" in told
+    *_, first, second = told.splitlines()
+    assert first == "next    assay questions none --provider anthropic --dry-run"
+    wanted = "or      assay init my-docs --questions questions.csv --add --output datasets/none"
+    assert second == wanted
+    assert sorted(path.name for path in (here / "datasets/none").iterdir()) == [
+        "dataset.yaml", "judgments.jsonl", "pipeline.yaml", "queries.jsonl",
+    ]  # fmt: skip
+    assert "There are no questions yet" in (here / "datasets/none/dataset.yaml").read_text()
+    (only,) = faults("none")
+    assert only.endswith('document "empty.md" has no text')
+    written = load_config(str(here / "datasets/none/pipeline.yaml"))
+    shipped = load_config("contextual", ["dataset=none"])
     assert written == shipped.model_copy(update={"description": written.description})
+    ask(PHONE)
+    make(*wanted.split()[3:])
+    make("my-docs", "--output", "made/here", "--name", "other")
+    assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
+    assert load("made/here").name == "other"
+    moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
+    assert len(load(str(moved / "datasets/none")).documents) == 3
 
 
 def test_the_pipeline_suits_the_script_of_the_documents(here):
     (here / "my-docs/guide.md").write_text("# 안내\n\n" + "도서관의 책은 삼 주 동안 빌립니다. " * 5)
-    assert run("my-docs").exit_code == 0
+    make("my-docs")
     assert find_card("my-docs").language == "ko"
     config = load_config(str(here / "datasets/my-docs/pipeline.yaml"), ())
     assert config.model_dump()["retriever"]["legs"]["keyword"]["analyzer"]["language"] == "korean"
 
 
-def test_another_output_and_name(here):
-    result = run("my-docs", "--output", "made", "--name", "no")
-    assert (result.exit_code, result.exception) == (0, None)
-    assert sorted(path.name for path in (here / "made").iterdir()) == [
-        "dataset.yaml",
-        "judgments.jsonl",
-        "pipeline.yaml",
-        "queries.jsonl",
-    ]
-    config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
-    assert load(config["dataset"]).name == "no"
-
-
-def test_relative_documents_move_with_the_project(here, tmp_path):
-    run("my-docs")
-    moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
-    assert len(load(str(moved / "datasets/my-docs")).documents) == 2
-
-
-def snapshot(folder):
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_nothing_is_overwritten_without_force(here):
-    run("my-docs")
+    make("my-docs")
     before = snapshot(here)
-    result = run("my-docs")
-    assert isinstance(result.exception, AssayError)
-    assert "dataset.yaml: is there already; --force" in str(result.exception)
+    assert "dataset.yaml: is there already; --force" in refuse("my-docs")
     assert snapshot(here) == before
-    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
-    again = run("my-docs", "--questions", questions)
-    assert "already; --add adds the questions to it, --force ov" in str(again.exception)
-    assert run("my-docs", "--force", "--questions", questions).exit_code == 0
+    questions = ask(PHONE)
+    told = refuse("my-docs", *questions)
+    assert "already; --add adds the questions to it, --force ov" in told
+    make("my-docs", "--force", *questions)
     asked = Path("datasets/my-docs/queries.jsonl").read_bytes()
-    assert run("my-docs", "--force").exit_code == 0
+    make("my-docs", "--force")
     assert Path("datasets/my-docs/queries.jsonl").read_bytes() == asked
     assert len(load("my-docs").queries) == 1
+
+
+LISTED = "question,quote,references\nPhone?,Call us.,%s\n"
 
 
 @pytest.mark.parametrize(
@@ -385,21 +314,45 @@ def test_nothing_is_overwritten_without_force(here):
         (["my-docs", "--questions", "none.csv"], "none.csv: there is no such file"),
         (["my-docs", "--questions", "bad.csv"], "bad.csv: no column of questions; one must be"),
         (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),
+        (["my-docs", "--questions", "bad.xlsx"], "bad.xlsx: cannot be read as .xlsx"),
         (["my-docs", "--questions", "empty.csv"], "empty.csv: has no questions"),
         (["empty"], "empty: holds no documents; allowed: .md"),
+        (["my-docs", "--questions", "list-none.csv"], "list-none.csv:2: references: not read: []"),
+        (["my-docs", "--questions", "list-bare.csv"], "list-bare.csv:2: references: not read"),
+        (["my-docs", "--questions", "list-half.csv"], "list-half.csv:2: references: not read: {; "),
+        (["my-docs", "--output", "my-docs"], "would be written among the documents"),
+        (["old", "--output", "made", "--force"], "is there already and no collection's"),
+        (["my-docs", "--ci", "github"], "is in no git repository"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_writes_nothing(here, arguments, message):
-    (here / "empty").mkdir()
+    for folder in ("empty", "old", "made/docs"):
+        (here / folder).mkdir(parents=True)
+    (here / "old/old.txt").write_bytes("Größe".encode("cp1252"))
+    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
+    (here / "made/docs/mine.md").write_text("Mine.")
     (here / "bad.csv").write_text("frage,antwort\na,b\n")
     (here / "bad.jsonl").write_text("{\n")
+    (here / "bad.xlsx").write_text("no zip")
     (here / "empty.csv").write_text("question,quote\n")
+    for name, cell in (("none", "[]"), ("bare", '"[{""content"": ""a""}]"'), ("half", "{")):
+        (here / f"list-{name}.csv").write_text(LISTED % cell)
     before = snapshot(here)
-    result = run(*arguments)
-    assert isinstance(result.exception, AssayError)
-    assert message in str(result.exception)
+    assert message in refuse(*arguments)
     assert snapshot(here) == before
     assert not (here / "datasets").exists()
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("x", "start must be a whole number from 0, not 'x'"),
+        ("4", "start is given without a document"),
+    ],
+)
+def test_a_start_that_is_none_is_listed(here, cell, message):
+    assert run("my-docs", *ask(PHONE, PHONE | {"question": "b?", "start": cell})).exit_code == 0
+    assert [row["why"].startswith(message) for row in read_unlocated()] == [True]
 
 
 @pytest.mark.slow
@@ -410,13 +363,11 @@ def test_other_formats_become_text_of_the_collection(here):
     (here / "my-docs/broken.pdf").write_bytes(b"%PDF-")
     (here / "my-docs/logo.png").write_bytes(b"x")
     questions = ask(
-        here,
         {"question": "Where do dogs travel?", "quote": "on the open deck"},
         {"question": "What does it cost?", "quote": "Übergepäck kostet", "document": "old.txt"},
-        {"question": "Phone?", "quote": "Call us."},
-        columns="question quote document",
+        PHONE,
     )
-    shown = json.loads(run("my-docs", "--questions", questions, "--json").stdout)
+    shown = json.loads(make("my-docs", *questions, "--json"))
     assert (shown["documents"], shown["queries"]) == (4, 3)
     assert [item["path"] for item in shown["skipped"]] == ["broken.pdf", "logo.png"]
     made = here / "datasets/my-docs"
@@ -428,7 +379,7 @@ def test_other_formats_become_text_of_the_collection(here):
     texts = {document.id: document.text for document in collection.documents}
     (item,) = collection.gold["q1"]
     assert texts["sub/dogs.docx.md"][item.start : item.end] == "on the open deck"
-    assert not faults(find_card("my-docs"))
+    assert not faults()
 
 
 @pytest.mark.slow
@@ -440,19 +391,17 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
         canvas.drawString(72, 720, text)
         canvas.showPage()
     canvas.save()
-    row = {"question": "Bicycles?", "quote": "Bicycles cost two pounds."}
-    questions = ask(here, row, columns="question quote")
-    assert run("my-docs", "--questions", questions).exit_code == 0
+    make("my-docs", *ask({"question": "Bicycles?", "quote": "Bicycles cost two pounds."}))
     collection = load("my-docs")
     (item,) = collection.gold["q1"]
     pages = collection.by_id["rules.pdf.md"].pages
     assert len(pages) == 2
     assert pages[0] <= collection.by_id["rules.pdf.md"].text.index("Dogs") < pages[1] <= item.start
-    assert not faults(find_card("my-docs"))
+    assert not faults()
     copy = here / "datasets/my-docs/docs/rules.pdf.md"
     copy.write_text(f"Edited. {copy.read_text()}")
     assert load("my-docs").by_id["rules.pdf.md"].pages == ()
-    told = faults(find_card("my-docs"))
+    told = faults()
     assert any("rules.pdf.md: warning: has" in line and "without a page" in line for line in told)
     wrong = here / "datasets/my-docs/pages.jsonl"
     for characters, starts in (('"many"', [0]), (90, [0, 40, 39]), (90, [0, 91]), (90, [-1])):
@@ -462,7 +411,7 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
         with pytest.raises(AssayError, match=r'pages\.jsonl:1: needs "characters" and a list "pa'):
             load("my-docs")
     wrong.write_text('{"path": "gone.md", "characters": 9, "pages": [0]}\n')
-    told = faults(find_card("my-docs"))
+    told = faults()
     assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 
@@ -471,14 +420,14 @@ def test_copies_are_replaced_as_a_whole(here):
     original = here / "my-docs/dogs.docx"
     write_docx(original, [(0, "Dogs travel on the open deck.")])
     (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
-    assert "old.txt: not in UTF-8, read as cp1252" in run("my-docs").output
+    assert "old.txt: not in UTF-8, read as cp1252" in make("my-docs")
     (here / "my-docs/old.txt").unlink()
     assert "docs: is there already" not in str(run("my-docs", "--force").exception)
     (here / "my-docs/guide.md").unlink()
     write_docx(original, [(0, "Dogs stay ashore.")])
-    assert isinstance(run("my-docs").exception, AssayError)
+    refuse("my-docs")
     assert "open deck" in (here / "datasets/my-docs/docs/dogs.docx.md").read_text()
-    assert run("my-docs", "--force").exit_code == 0
+    make("my-docs", "--force")
     copies = here / "datasets/my-docs/docs"
     assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
     assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
@@ -486,34 +435,10 @@ def test_copies_are_replaced_as_a_whole(here):
     assert hidden == set()
 
 
-def test_copies_never_mix_with_other_files(here):
-    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
-    before = snapshot(here)
-    inside = run("my-docs", "--output", "my-docs")
-    assert "would be written among the documents" in str(inside.exception)
-    (here / "made/docs").mkdir(parents=True)
-    (here / "made/docs/mine.md").write_text("Mine.")
-    taken = run("my-docs", "--output", "made", "--force")
-    assert "is there already and no collection's" in str(taken.exception)
-    (here / "made/docs/mine.md").unlink()
-    (here / "made/docs").rmdir()
-    (here / "made").rmdir()
-    assert snapshot(here) == before
-
-
-def test_text_files_stay_where_they_are(here):
-    (here / "my-docs/logo.png").write_bytes(b"x")
-    (here / "my-docs/empty.md").write_bytes(b"")
-    result = run("my-docs")
-    assert "empty.md: is empty" in result.output
-    assert "files of formats that are not read: 1 .png" in result.output
-    assert not (here / "datasets/my-docs/docs").exists()
-
-
 @pytest.fixture
 def repository(here):
     (here / ".git").mkdir()
-    ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
+    ask(PHONE)
     return here
 
 
@@ -521,8 +446,7 @@ def test_paths_are_relative_within_a_repository(repository, monkeypatch):
     (repository / "tools").mkdir()
     monkeypatch.chdir(repository / "tools")
     monkeypatch.setenv("ASSAY_TRUST", "1")  # what is named lies beside the working folder
-    made = run("../my-docs", "--questions", "../questions.csv", "--output", "../judged")
-    assert made.exit_code == 0, made.output
+    make("../my-docs", "--questions", "../questions.csv", "--output", "../judged")
     card = yaml.safe_load((repository / "judged/dataset.yaml").read_text())
     assert card["documents"] == "../my-docs"
     pipeline = yaml.safe_load((repository / "judged/pipeline.yaml").read_text())
@@ -532,8 +456,7 @@ def test_paths_are_relative_within_a_repository(repository, monkeypatch):
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
 def test_a_job_gates_the_pipeline(ci, repository):
     (repository / ".gitignore").write_text("mlruns/\n*.tmp")
-    made = run("my-docs", "--questions", "questions.csv", "--ci", ci)
-    assert made.exit_code == 0, made.output
+    make("my-docs", "--questions", "questions.csv", "--ci", ci)
     ignored = (repository / ".gitignore").read_text().splitlines()
     assert ignored[:3] == ["mlruns/", "*.tmp", "reports/*"]
     assert len(set(ignored)) == len(ignored)
@@ -557,16 +480,14 @@ def test_a_job_gates_the_pipeline(ci, repository):
 
 
 def test_a_job_gates_what_is_there_already(repository):
-    made = run("my-docs", "--questions", "questions.csv")
-    assert made.exit_code == 0, made.output
+    make("my-docs", "--questions", "questions.csv")
     job = repository / ".github/workflows/assay.yml"
     for asked in ("datasets/my-docs",), ():  # assay.toml says the same of both
-        made = run(*asked, "--ci", "github", "--force")
-        assert made.exit_code == 0, made.output
-        assert "To arm the gate: `assay run`, then `assay baseline accept RUN`" in made.output
+        told = make(*asked, "--ci", "github", "--force")
+        assert "To arm the gate: `assay run`, then `assay baseline accept RUN`" in told
         assert "run: assay gate $ACCEPT" in job.read_text()
     (repository / "assay.toml").unlink()
-    assert run("datasets/my-docs", "--ci", "github", "--force").exit_code == 0
+    make("datasets/my-docs", "--ci", "github", "--force")
     assert "run: assay gate datasets/my-docs/pipeline.yaml $ACCEPT" in job.read_text()
     refusals = {
         ("datasets/my-docs",): "is a collection already; allowed: --ci or --pytest",
@@ -592,8 +513,7 @@ def test_a_job_installs_what_code_of_the_repository_needs(repository, files, ins
     (repository / "assay.toml").write_text('collection = "my-docs"\npipelines = ["mine.yaml"]\n')
     for name in files:
         (repository / name).touch()
-    made = run("--ci", "github")
-    assert made.exit_code == 0, made.output
+    told = make("--ci", "github")
     job = yaml.safe_load((repository / ".github/workflows/assay.yml").read_text())
     (install,) = [
         step["run"] for step in job["jobs"]["gate"]["steps"] if "pip install" in step.get("run", "")
@@ -601,35 +521,22 @@ def test_a_job_installs_what_code_of_the_repository_needs(repository, files, ins
     assert (
         install == f'pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"{installed}'
     )
-    assert ("mine.yaml is code of yours" in made.output) == (not files)
-
-
-def test_without_questions_it_ends_with_the_two_ways_to_get_them(repository):
-    said = run("my-docs", "--output", "datasets/none").output
-    *_, first, second = said.splitlines()
-    assert first == "next    assay questions none --provider anthropic --dry-run"
-    wanted = "or      assay init my-docs --questions questions.csv --add --output datasets/none"
-    assert second == wanted
-    status = run(*wanted.split()[3:])
-    assert status.exit_code == 0, status.output
+    assert ("mine.yaml is code of yours" in told) == (not files)
 
 
 def test_a_job_that_is_there_is_kept_and_nothing_written(repository):
     job = repository / ".github/workflows/assay.yml"
     job.parent.mkdir(parents=True)
     job.write_text("mine\n")
-    refused = run("my-docs", "--questions", "questions.csv", "--ci", "github")
-    assert "assay.yml: is there already; --force overwrites it" in str(refused.exception)
+    told = refuse("my-docs", "--questions", "questions.csv", "--ci", "github")
+    assert "assay.yml: is there already; --force overwrites it" in told
     assert job.read_text() == "mine\n"
     assert not (repository / "datasets").exists()
     assert not (repository / ".gitignore").exists()
 
 
 def test_a_job_needs_the_root_of_a_repository(here, monkeypatch):
-    refused = run("my-docs", "--ci", "github")
-    assert "is in no git repository" in str(refused.exception)
     (here / ".git").mkdir()
     monkeypatch.chdir(here / "my-docs")
-    refused = run("sub", "--ci", "github")
-    assert "must be given in the root of the repository" in str(refused.exception)
+    assert "must be given in the root of the repository" in refuse("sub", "--ci", "github")
     assert not (here / "my-docs/datasets").exists()

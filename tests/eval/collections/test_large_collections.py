@@ -5,9 +5,7 @@ import gzip
 import json
 import shutil
 from array import array
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.running.point_order import take_in_order
 from assay.eval.runs.execution.unstored import score_queries
-from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder
+from assay.eval.runs.gold_ranks import GoldRankFinder
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
@@ -55,7 +53,7 @@ def write(folder, corpus, judged):
 
 @pytest.fixture
 def large(tmp_path):
-    rows: Sequence[dict[str, Any]] = [
+    rows = [
         {"_id": f"d{i}", "title": "t" * (i % 2), "text": "a b c \u00e9 d"[: i % 10]}
         for i in range(40)
     ]
@@ -111,7 +109,7 @@ def test_rankings_and_placements_are_the_same(large, tmp_path, monkeypatch):
 def test_items_are_placed_alike_beyond_what_legs_hand_on(large, tmp_path, monkeypatch):
     shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
     config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
-    found: list[list[Mapping[str, GoldRank]]] = []
+    found = []
     for collection in load_both(str(large), monkeypatch):
         with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
             retriever.index(collection.documents)
@@ -196,7 +194,7 @@ def test_what_is_wrong_with_rows_is_found_alike(tmp_path, monkeypatch):
 
 def test_ids_with_one_hash_are_told_apart():
     class Item:
-        def __init__(self, id_: str) -> None:
+        def __init__(self, id_):
             self.id = id_
 
     items = [Item(id_) for id_ in "abcb"]

@@ -2,9 +2,7 @@
 
 import json
 import tracemalloc
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -21,10 +19,10 @@ HEADER = "query_id,query,doc_id,start,end,text,grade,digest,collection"
 
 
 def read(reader):
-    return lambda path: list(reader(path, Problems(strict=False)))  # type: ignore[call-overload]
+    return lambda path: list(reader(path, Problems(strict=False)))
 
 
-LINES: dict[str, tuple[str, Callable[[int], str], Callable[[Path], object]]] = {
+LINES = {
     "JSON": ("x.jsonl", lambda n: json.dumps({"_id": "q", "text": "x " * (n // 2)}),
              read(read_jsonl)),
     "no JSON": ("x.jsonl", lambda n: "{" + "x " * (n // 2), read(read_jsonl)),

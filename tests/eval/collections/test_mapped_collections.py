@@ -1,10 +1,8 @@
 """Corpora and data sets of ir_datasets that stay in files are those held, to the bit."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +15,7 @@ from assay.eval.collections.formats import memo, reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
 from assay.eval.running.sources import open_source
-from assay.retrievers.base import AssayError, T
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 from assay.retrievers.store import lazy_sequence as shelf
 from assay.retrievers.store.cache import Cache
@@ -73,18 +71,18 @@ def local(tmp_path, monkeypatch):
     from ir_datasets.formats import BaseDocs, GenericDoc, TrecQrels, TsvQueries
     from ir_datasets.util import LocalDownload
 
-    class Docs(BaseDocs):  # type: ignore[misc]
-        def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
+    class Docs(BaseDocs):
+        def __init__(self, rows):
             self._rows = rows
 
-        def docs_iter(self) -> Iterator[Any]:
+        def docs_iter(self):
             yield from (GenericDoc(*row) for row in self._rows)
 
     (tmp_path / "queries.tsv").write_text("q\ta b\n")
     (tmp_path / "qrels.txt").write_text("q 0 d0 1\nq 0 gone 1\n")
-    names: list[str] = []
+    names = []
 
-    def register(rows: Sequence[tuple[str, str]] = (), docs: Any = None) -> str:
+    def register(rows=(), docs=None):
         names.append(f"assay-{tmp_path.name}-{len(names)}")
         queries = TsvQueries(LocalDownload(tmp_path / "queries.tsv"))
         qrels = TrecQrels(LocalDownload(tmp_path / "qrels.txt"), {})
@@ -127,7 +125,7 @@ def test_documents_of_ir_datasets_are_written_once(tmp_path, local, monkeypatch)
 
 
 def count_iterations(monkeypatch, docs):
-    begun: list[int] = []
+    begun = []
     iterate = docs.docs_iter
     monkeypatch.setattr(docs, "docs_iter", lambda self: begun.append(1) or iterate(self))
     return begun
@@ -186,16 +184,16 @@ def test_what_is_searched_and_ingested_stays_in_its_files(tmp_path, monkeypatch)
 class Seen:
     """What shows itself: how many of how many steps."""
 
-    def __init__(self) -> None:
-        self.steps: dict[str, tuple[int, int]] = {}
+    def __init__(self):
+        self.steps = {}
 
-    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+    def track(self, items, what, total):
         self.steps[what] = (0, total)
         for done, item in enumerate(items, start=1):
             yield item
             self.steps[what] = (done, total)
 
-    def say(self, line: str) -> None:
+    def say(self, line):
         raise AssertionError(line)
 
 
@@ -226,10 +224,10 @@ def test_a_bar_goes_where_a_line_is_broken(tmp_path, monkeypatch):
     folder = str(write_beir(tmp_path / "set", lines, ["a"]))
     monkeypatch.setattr(reading, "SHOWN_FROM", 0)
     monkeypatch.setattr(reading, "MEGABYTE", 8)
-    closed: list[str] = []
+    closed = []
 
     class Closing(Seen):
-        def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        def track(self, items, what, total):
             try:
                 yield from items
             finally:

@@ -56,10 +56,10 @@ def texts(collection="docs"):
 class Said(Quiet):
     """A progress that keeps what is said."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    def __init__(self):
+        self.lines = []
 
-    def say(self, text: str) -> None:
+    def say(self, text):
         self.lines.append(text)
 
 

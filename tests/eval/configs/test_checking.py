@@ -140,10 +140,10 @@ class Service(BaseHTTPRequestHandler):
     documents: Sequence[str] = ()
     asked: ClassVar[set[str]] = set()
 
-    def lie(self, query: str, k: int) -> Sequence[str]:
+    def lie(self, query, k):
         return self.documents[:k] if query.strip() else ()
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.add(asked["query"])
         self.send_response(200)
@@ -151,17 +151,17 @@ class Service(BaseHTTPRequestHandler):
         hits = [{"id": id_, "score": 1} for id_ in self.lie(**asked)]
         self.wfile.write(json.dumps({"hits": hits}).encode())
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 
 class AnswersBlank(Service):
-    def lie(self, query: str, k: int) -> Sequence[str]:
+    def lie(self, query, k):
         return self.documents[:k]
 
 
 class BackwardsWhenFew(Service):
-    def lie(self, query: str, k: int) -> Sequence[str]:
+    def lie(self, query, k):
         found = super().lie(query, k)
         return found[::-1] if k < 3 else found
 

@@ -176,7 +176,7 @@ def test_an_override_that_an_engine_has_no_place_for_is_named():
 
 
 def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
-    def name(config: str, engine: str) -> str:
+    def name(config, engine):
         ((reference,), changes) = PipelineOptions(config=config, engine=engine).choose(None)
         return load_config(reference, changes).name
 

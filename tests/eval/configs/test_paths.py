@@ -1,6 +1,5 @@
 """Names that no system takes for a path, in every place where a name becomes one."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,7 @@ def sweep_over(name):
     return read_sweep(Path("sweep.yaml"))
 
 
-PLACES: dict[str, Callable[[str], object]] = {
+PLACES = {
     "path": lambda name: parse_path(name, "here"),
     "collection": find_card,
     "documents of a card": find_card_data,

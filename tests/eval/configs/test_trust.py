@@ -180,14 +180,14 @@ class Recorder(BaseHTTPRequestHandler):
 
     keys: list[str | None]
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.keys.append(self.headers.get("Authorization"))
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b'{"hits": []}')
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 

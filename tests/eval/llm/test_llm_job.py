@@ -2,21 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import pytest
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, LlmFixture, ask, end
 
 from assay.eval.llm.costs import account, describe, foretell
-from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Ask, Asking, LlmJob, read_answer
+from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Asking, LlmJob, read_answer
 from assay.eval.llm.session import LlmSession
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import CallSettings
 from assay.retrievers.services.ledger import CallTotals
 from assay.retrievers.settings import Resources
@@ -29,7 +26,7 @@ def room(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LanguageModelServer() as server:
 
-        def make(react: Callable[[Call], Reaction]) -> LlmFixture:
+        def make(react):
             server.react = react
             return LlmFixture(server, tmp_path)
 
@@ -53,7 +50,7 @@ def last_word(call):
 
 
 def test_what_is_wrong_with_an_answer_is_told_and_stops_nothing(room):
-    def react(call: Call) -> Reaction:
+    def react(call):
         return {
             "long": Status(400, message="maximum context length is 10"),
             "cut": Say("half", "length"),
@@ -118,7 +115,7 @@ def test_an_estimate_takes_the_providers_cache_into_account_for_groups_alone(roo
 def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room):
     under_way = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.texts[0].split()[-1] == "bad":
             under_way.wait(30)
             return Status(401)
@@ -153,7 +150,7 @@ def test_the_budget_ends_all_and_is_told(room):
 def test_another_error_is_raised_and_nothing_more_is_asked(room):
     here = room(last_word)
 
-    def fail(ask_: Ask) -> str:
+    def fail(ask_):
         raise ZeroDivisionError
 
     job = replace(make_job(here, "b", at_once=1), tasks={"a": fail, "b": partial(put, "b")})
@@ -164,12 +161,12 @@ def test_another_error_is_raised_and_nothing_more_is_asked(room):
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_at_a_time_than_set_and_the_first_of_a_group_alone(at_once):
-    begun: list[str] = []
-    running: list[int] = []
+    begun = []
+    running = []
     lock = threading.Lock()
-    ended: set[str] = set()
+    ended = set()
 
-    def answer(prompt: Prompt) -> KeptAnswer:
+    def answer(prompt):
         name = prompt.question
         with lock:
             begun.append(name)

@@ -71,12 +71,12 @@ def make_report(text="words", rows=ROWS):
 
 
 class Elements(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
+        self.tags = []
+        self.attributes = set()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes |= {name for name, _ in attrs}
 
@@ -181,7 +181,7 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics():
     ],
 )
 def test_a_cell_is_printed_by_its_column(value, format_, told):
-    assert print_cell(value, format_) == told  # type: ignore[arg-type]
+    assert print_cell(value, format_) == told
 
 
 def test_a_link_is_one_in_markdown_and_in_the_page():
@@ -257,10 +257,10 @@ class Found:
     id: str = "id"
 
     @property
-    def environment(self) -> dict[str, object]:
+    def environment(self):
         return {}
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self):
         return {"id": self.id, "systems": [row.name for row in ROWS]}
 
 

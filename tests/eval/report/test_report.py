@@ -37,19 +37,19 @@ def page(summary):
 class Elements(HTMLParser):
     """Collects tags, text outside scripts, and the content of each script."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.scripts: list[str] = []
+        self.tags = []
+        self.text = []
+        self.scripts = []
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag == "script":
             self.scripts.append("")
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         inside = self.cdata_elem
         if inside == "script":
             self.scripts[-1] += data

@@ -1,18 +1,15 @@
 """What is found again is what was computed: figures of runs, judgments, and runs in MLflow."""
 
 import sqlite3
-from collections.abc import Sequence
 
 import pytest
 from samples.planned_runs import make_run
 
-from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import memo
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.loading import load
 from assay.eval.running import cached_summaries
 from assay.eval.running.cached_summaries import summarise_cached
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored import load as load_run
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.local import holds
@@ -44,7 +41,7 @@ def test_figures_are_found_again_as_they_were_computed(tmp_path, monkeypatch):
     assert tell(summarise_cached(load_run(folder), MEASURES)) == computed
     assert tell(summarise_cached(load_run(folder), MEASURES[::-1])) == computed
 
-    def refuse(run: StoredRun, names: Sequence[str] = ()) -> None:
+    def refuse(run, names=()):
         assert not names, f"{names} of {run.folder} computed anew"
 
     for name in ("attribute", "score_legs", "find_cost", "examine"):
@@ -97,7 +94,7 @@ def test_judgments_are_found_again_until_a_file_changes(tmp_path, monkeypatch):
         "name: set\ntitle: Set\nformat: native\nqueries: queries.jsonl\n"
     )
 
-    def read() -> Collection:
+    def read():
         return load(str(tmp_path / "set"))
 
     first = read()

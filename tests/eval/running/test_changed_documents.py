@@ -2,8 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TypeVar
 
 from tools.processes import ROOT
@@ -18,14 +16,14 @@ T = TypeVar("T")
 class Editing(Quiet):
     """Edits a document as soon as queries are searched."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file):
         self._file = file
-        self.said: list[str] = []
+        self.said = []
 
-    def say(self, message: str) -> None:
+    def say(self, message):
         self.said.append(message)
 
-    def track(self, items: Iterable[T], label: str, total: int) -> Iterator[T]:
+    def track(self, items, label, total):
         if label == "searching":
             self._file.write_text("# Another\n")
         yield from items

@@ -1,7 +1,5 @@
 """Texts that a model does not read to their end are counted and told."""
 
-from typing import Any
-
 import pytest
 
 from assay import run
@@ -12,7 +10,7 @@ FILLER = "The harbour office keeps a list of all moorings and of those who wait 
 LONG = {"d1": f"{FILLER}The ferry sails twice a day.", "d2": "Dogs travel on the open deck."}
 QUERIES = {"q1": "when does the ferry sail", "q2": "dogs"}
 JUDGMENTS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
-RERANKED: dict[str, Any] = {
+RERANKED = {
     "name": "read",
     "retriever": {
         "type": "pipeline",
@@ -20,7 +18,7 @@ RERANKED: dict[str, Any] = {
         "stages": [{"type": "rerank"}],
     },
 }
-DENSE: dict[str, Any] = {
+DENSE = {
     "name": "embedded",
     "retriever": {"type": "pipeline", "legs": {"dense": {"type": "dense"}}},
 }

@@ -1,9 +1,7 @@
 """What can be run from Python: functions, objects, rankings and configs of every form."""
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.runs.summary.exports import PER_QUERY, read_queries
-from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer
 
 DOCUMENTS = {
@@ -53,14 +51,14 @@ class Lookup(Retriever):
 
     nondeterministic = False
 
-    def __init__(self, answers: dict[str, list[str]]) -> None:
+    def __init__(self, answers):
         self.answers = answers
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self.chunks = {d.id: Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents}
         return IndexReport(len(self.chunks))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         found = self.answers[query][:k]
         return Ranking(tuple(Hit(self.chunks[id_], -float(i)) for i, id_ in enumerate(found)))
 
@@ -251,7 +249,7 @@ PADDED = {
     ],
 )
 def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(id_, says):
-    what: Any = {id_: ["d1"], "q2": ["d2"]}
+    what = {id_: ["d1"], "q2": ["d2"]}
     with pytest.raises(AssayError, match=r"1 of the 2 queries .* the first 007") as caught:
         run(what, collection=PADDED, track=False)
     assert says in str(caught.value)

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from samples.report import make_run
@@ -49,10 +48,10 @@ def test_scores_are_those_of_a_run_alone(run, names):
 
 
 def test_a_pattern_is_scored_once(run, monkeypatch):
-    scored: list[int] = []
+    scored = []
     real = measures.score
 
-    def count(names: Any, joined: Any, gold: Any) -> Any:
+    def count(names, joined, gold):
         scored.append(len(gold) if "nDCG@10" in names else 0)
         return real(names, joined, gold)
 

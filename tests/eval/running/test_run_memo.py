@@ -4,7 +4,6 @@ So it is with what is written beside it.
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_run
@@ -32,10 +31,10 @@ def kept(tmp_path, monkeypatch):
 @pytest.fixture
 def written(monkeypatch):
     """The pages that were written, in order."""
-    pages: list[Path] = []
+    pages = []
     write = report.write
 
-    def note(summary: report.Summary) -> Path:
+    def note(summary):
         pages.append(page := write(summary))
         return page
 

@@ -64,7 +64,7 @@ def status(run, k=5):
 
 DEEP = GoldRank(True, {"dense": 134, "keyword": None})
 NOWHERE = GoldRank(True, {"dense": None, "keyword": None})
-CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
+CASES = {
     "found": (listing(3), None, {"dense": listing(1), "fusion": listing(3)}, "found", ""),
     "found, lifted by a stage": (
         listing(1), None, {"dense": listing(9), "fusion": listing(9), "rerank": listing(1)},
@@ -196,9 +196,9 @@ def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path):
 
 def test_rankings_are_read_once(base):
     run = lay(base, listing(1), dense=listing(1), keyword=listing(2))
-    asked: list[str] = []
+    asked = []
 
-    def find(query: str) -> Ranking:
+    def find(query):
         asked.append(query)
         return run.rankings[query]
 
@@ -291,7 +291,7 @@ def make_any(base, golds, numbers):
     run = lay(base, final[:20], **named)
     ranking = run.rankings["q0"]
 
-    def place(chunk: Chunk) -> Chunk:
+    def place(chunk):
         i = int(chunk.id[1:])
         return replace(chunk, doc_id="d0", start=i * 10, end=i * 10 + 10)
 

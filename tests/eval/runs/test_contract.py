@@ -1,7 +1,6 @@
 """Rankings that break the contract are refused before they are scored."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,6 @@ from assay.eval.runs.latency import LatencySettings
 from assay.retrievers.base import (
     AssayError,
     Chunk,
-    Document,
     Hit,
     IndexReport,
     Quiet,
@@ -25,17 +23,17 @@ from assay.retrievers.base import (
 class FaultyRetriever(Retriever):
     """Finds the first three documents, and then tells `lie` of them."""
 
-    def __init__(self, lie) -> None:
+    def __init__(self, lie):
         self._lie = lie
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self._hits = [
             Hit(Chunk(item.id, item.id, 0, len(item.text), item.text), 3.0 - i)
             for i, item in enumerate(documents[:3])
         ]
         return IndexReport(len(documents))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         return self._lie(list(self._hits))
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -33,7 +32,7 @@ def server(tmp_path, monkeypatch):
 
 
 def make_config(server, **prices):
-    def choose(type_: str, price: str) -> dict[str, Any]:
+    def choose(type_, price):
         given = {"price_usd": prices[price]} if price in prices else {}
         where = {"url": f"{server.url}/{type_}", "key_variable": "MY_KEY"}
         return {"type": type_, "model": "some", **where, **given}

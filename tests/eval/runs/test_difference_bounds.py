@@ -61,7 +61,7 @@ def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(runs, contest):
         )
     }
 
-    def find(filled: tuple[int, ...]) -> list[float]:
+    def find(filled):
         ranks = judged + open_
         sides = ([pair[side] for pair in ranks] for side in (0, 1))
         return [score(side, grades + list(filled), others) for side in sides]

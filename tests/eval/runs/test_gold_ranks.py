@@ -1,7 +1,6 @@
 """What a run stores of its gold items beside the rankings: taken once, resumed, read back."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,6 @@ from assay.eval.runs.summary.attribution import attribute
 from assay.retrievers.base import (
     AssayError,
     Chunk,
-    Document,
     Hit,
     IndexReport,
     Quiet,
@@ -36,10 +34,10 @@ class TwoLegs(Retriever):
 
     nondeterministic = False
 
-    def __init__(self) -> None:
-        self.probes: list[tuple[str, int]] = []
+    def __init__(self):
+        self.probes = []
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self._chunks = [
             Chunk(item.id, item.id, 0, len(item.text), item.text)
             for item in documents
@@ -47,12 +45,12 @@ class TwoLegs(Retriever):
         ]
         return IndexReport(len(self._chunks))
 
-    def legs(self, depth: int) -> dict[str, list[Chunk]]:
+    def legs(self, depth):
         listed = [chunk for chunk in self._chunks if chunk.id != "d23"]
         even = [chunk for chunk in listed if int(chunk.id[1:]) % 2 == 0]
         return {"all": listed[:depth], "even": even[:depth]}
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         legs = self.legs(5)
         turns = [chunk for pair in zip(*legs.values(), strict=True) for chunk in pair]
         fused = list(dict.fromkeys(turns))
@@ -64,10 +62,10 @@ class TwoLegs(Retriever):
         hits = tuple(Hit(chunk, float(-i)) for i, chunk in enumerate(fused[:k]))
         return Ranking(hits, tuple(trace), tuple(fused[k:]))
 
-    def list_chunks(self) -> Sequence[Chunk]:
+    def list_chunks(self):
         return self._chunks
 
-    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
+    def probe(self, query, depth):
         self.probes.append((query, depth))
         return {name: [chunk.id for chunk in listed] for name, listed in self.legs(depth).items()}
 
@@ -130,18 +128,18 @@ class CutOffError(BaseException):
 class Dying(TwoLegs):
     """Is killed at the fifth search, or when it is first probed."""
 
-    def __init__(self, at_probe: bool) -> None:
+    def __init__(self, at_probe):
         super().__init__()
         self._at_probe = at_probe
         self._searches = 0
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         self._searches += 1
         if self._searches == 5 and not self._at_probe:
             raise CutOffError
         return super().search(query, k)
 
-    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
+    def probe(self, query, depth):
         if self._at_probe:
             raise CutOffError
         return super().probe(query, depth)

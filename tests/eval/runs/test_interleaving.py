@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -58,10 +57,10 @@ def test_processes_that_spin_beside_are_seen(tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 21])
 def test_each_follows_each_other_and_takes_each_place_equally_often(count):
-    asked: list[tuple[int, int]] = []
+    asked = []
 
-    def make(side: int) -> Callable[[int], float]:
-        def ask(query: int) -> float:
+    def make(side):
+        def ask(query):
             asked.append((query, side))
             return 0.0
 
@@ -79,9 +78,9 @@ def test_each_follows_each_other_and_takes_each_place_equally_often(count):
 
 
 def test_no_further_query_is_begun_after_the_time():
-    asked: list[int] = []
+    asked = []
 
-    def measure(query: int) -> float:
+    def measure(query):
         asked.append(query)
         return float(query)
 
@@ -110,7 +109,7 @@ def test_a_pipeline_is_as_fast_as_itself(busy):
 def covers_one(seed):
     lengths = random.Random(seed).choices(range(200, 4000), k=40)
 
-    def search(length: int) -> float:
+    def search(length):
         begin = time.perf_counter()
         sum(range(length))
         return (time.perf_counter() - begin) * 1000

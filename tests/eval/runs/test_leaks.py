@@ -1,15 +1,13 @@
 """What a principal may not read is never shown, and every way to show it all the same is found."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.runs.execution.searching import index, search
 from assay.eval.runs.summary.summary import describe_bound
-from assay.retrievers.base import AssayError, Hit, LeakError, Quiet, Ranking
+from assay.retrievers.base import AssayError, Hit, LeakError, Quiet
 from assay.retrievers.legs.graph import GraphLeg
 from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -26,7 +24,7 @@ PERMISSIONS = {
     "readers": "readers",
     "principals": {"anna": ["staff", "all"], "carl": ["all"]},
 }
-DOCUMENTS: dict[str, dict[str, Any]] = {
+DOCUMENTS = {
     "open.md": {
         "text": "# Valves\n\nA valve closes the pipe. See [the secret](secret.md).\n\n"
         "## More\n\nThe Flow Code is printed on each valve.\n",
@@ -45,7 +43,7 @@ QUERIES = {
     "q3": {"text": "valve", "filter": {"field": "year", "range": {"ge": 2021}}},
 }
 JUDGMENTS = {id_: {"open.md": 1, "secret.md": 1} for id_ in QUERIES}
-MAY: Mapping[str, set[str]] = {
+MAY = {
     "q1": {"open.md", "secret.md"},
     "q2": {"open.md"},
     "q3": {"secret.md"},
@@ -97,9 +95,7 @@ def test_each_query_finds_all_that_it_may_and_nothing_else(retriever, collection
 
 
 def drop_restriction(patch):
-    def search_unrestricted(
-        self: LegGroup, name: str, request: Any, allowed: Any, depth: int, found: Any
-    ) -> Any:
+    def search_unrestricted(self, name, request, allowed, depth, found):
         return self._search(name, self._legs[name], request, depth, found)
 
     patch.setattr(LegGroup, "_search_allowed", search_unrestricted)
@@ -121,14 +117,14 @@ def define_from_everywhere(patch):
 def reach_into_others(stage):
     """Return what makes `stage` pull in a chunk of another document."""
 
-    def seed(patch: pytest.MonkeyPatch) -> None:
+    def seed(patch):
         indexing, applying = stage.index, stage.apply
 
-        def take(self: Any, corpus: Any, top: float) -> None:
+        def take(self, corpus, top):
             self.all_chunks = corpus.chunks
             indexing(self, corpus, top)
 
-        def add(self: Any, query: str, hits: Sequence[Hit]) -> Any:
+        def add(self, query, hits):
             result = applying(self, query, hits)
             score = min((hit.score for hit in result.hits), default=1.0)
             held = {hit.chunk.id for hit in result.hits}
@@ -145,7 +141,7 @@ def pool_more(patch):
     """Let what a reranker would be given, and drops, hold what may not be read."""
     searching = Pipeline._search
 
-    def seed(self: Pipeline, query: str, k: int) -> Ranking:
+    def seed(self, query, k):
         return replace(searching(self, query, k), others=tuple(self.list_chunks()))
 
     patch.setattr(Pipeline, "_search", seed)

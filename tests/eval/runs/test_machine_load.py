@@ -34,10 +34,10 @@ TOLD = (
 class Pauses(Retriever):
     """Takes its time in two stages: one computes, the other waits."""
 
-    def index(self, documents: object) -> IndexReport:
+    def index(self, documents):
         return IndexReport(0)
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         watch = Stopwatch()
         end = time.process_time() + 0.005
         while time.process_time() < end:
@@ -220,7 +220,7 @@ def test_tables_say_that_others_worked_and_have_cpu_time(run, found, told, capsy
 
 @pytest.fixture
 def observe(monkeypatch):
-    def use(found: MachineLoad) -> None:
+    def use(found):
         monkeypatch.setattr(timing.LoadMeter, "end", lambda self: found)
 
     return use
@@ -229,7 +229,7 @@ def observe(monkeypatch):
 def test_what_was_timed_is_kept_until_it_is_asked_for_again(run, tmp_path, observe):
     collection, path = make_collection(2), tmp_path / "timing.json"
 
-    def find(*, rerun: bool = False) -> MachineLoad | None:
+    def find(*, rerun=False):
         queries, limits = list(collection.queries), LatencySettings(warm_up=0)
         systems = {"one": System(Pauses, 5), "two": System(Pauses, 5)}
         found = find_timing(path, systems, collection, limits, queries, Quiet(), 1, rerun)

@@ -7,9 +7,8 @@ other lacks these documents. No answer has a mark, and what is told is the same 
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, ClassVar, get_args
+from typing import ClassVar, get_args
 
 import pytest
 
@@ -18,23 +17,19 @@ from assay.eval.runs.execution.searching import index, search
 from assay.retrievers.base import (
     Chunk,
     Definition,
-    Document,
     Hit,
     IndexReport,
     LeakError,
     LegRank,
-    MetadataFilter,
     Quiet,
     Ranking,
     Retriever,
     StageTrace,
 )
-from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.registry import AnyLeg
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.query.base import QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.registry import AnyQueryStep
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import Part
@@ -87,7 +82,7 @@ ELSEWHERE = {
     "engine_keyword": "tried in one engine below",
 }
 SQLITE = {"engine": {"type": "sqlite"}}
-MORE: Mapping[str, Mapping[str, Any]] = {
+MORE = {
     "filter": {"from_query": True},
     "threshold": {"of": "dense", "minimum": 0.7, "rare_words": 0.9},
     "mmr": {"top_n": 3},
@@ -98,17 +93,17 @@ MORE: Mapping[str, Mapping[str, Any]] = {
 
 
 class TellingStepSettings(QueryStepSettings):
-    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
+    def build(self, resources, legs):
         return TellingStep()
 
 
 class TellingStep(QueryStep):
     """Tells all that it has learned, and lets be found what has the first word of the query."""
 
-    def index(self, corpus: Corpus) -> None:
+    def index(self, corpus):
         self.corpus = corpus
 
-    def apply(self, request: LegQuery) -> StepResult:
+    def apply(self, request):
         chunks = self.corpus.chunks
         words = " ".join(sorted({word for chunk in chunks for word in chunk.text.split()}))
         first = request.text.split()[0].strip('"')
@@ -119,17 +114,17 @@ class TellingStep(QueryStep):
 
 
 class TellingStageSettings(StageSettings):
-    def build(self, resources: Resources) -> Stage:
+    def build(self, resources):
         return TellingStage()
 
 
 class TellingStage(Stage):
     """Tells all that it has learned, and gives each hit a context that does."""
 
-    def index(self, corpus: Corpus, top: float) -> None:
+    def index(self, corpus, top):
         self.words = " ".join(chunk.text for chunk in corpus.chunks)
 
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+    def apply(self, query, hits):
         hits = [replace(hit, chunk=replace(hit.chunk, context=self.words)) for hit in hits]
         return StageResult(hits, self.words, {self.words: len(self.words)})
 
@@ -137,18 +132,18 @@ class TellingStage(Stage):
 class TellingLegSettings(LegSettings):
     kind: ClassVar[Kind] = "exact"
 
-    def build(self, resources: Resources) -> Leg:
+    def build(self, resources):
         return TellingLeg()
 
 
 class TellingLeg(Leg):
     """Finds everything, and tells all of it."""
 
-    def index(self, corpus: Corpus) -> IndexReport:
+    def index(self, corpus):
         self.texts = [chunk.text for chunk in corpus.chunks]
         return IndexReport(len(self.texts))
 
-    def search(self, query: str, depth: int) -> LegResult:
+    def search(self, query, depth):
         found = [(i, 1.0 / (i + 1)) for i in range(len(self.texts))][:depth]
         words = " ".join(self.texts)
         return LegResult(found, {"search": 0.0}, words, {words: len(found)})
@@ -166,7 +161,7 @@ def recipes():
     for name in list_types(AnyQueryStep):
         step = {"type": name, **MORE.get(name, {})}
         yield f"query {name}", {"query": [step], "legs": {"keyword": KEYWORD}}
-    both: dict[str, Any] = {"keyword": KEYWORD}
+    both = {"keyword": KEYWORD}
     engines = [(name, SQLITE) for name in ("native_hybrid", "engine_dense", "engine_keyword")]
     for name, more in (*((name, {}) for name in list_types(AnyLeg)), *engines):
         legs = {**both, "other": {"type": name, **more}}
@@ -238,16 +233,16 @@ def test_no_part_tells_of_what_may_not_be_read(name, tmp_path):
 class Foreign(Retriever):
     """A retriever made elsewhere that returns what it is told to, whoever asks."""
 
-    def __init__(self, ranking: Ranking) -> None:
+    def __init__(self, ranking):
         self.ranking = ranking
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         return IndexReport(1)
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         return self.ranking
 
-    def restrict(self, allowed: MetadataFilter) -> Retriever:
+    def restrict(self, allowed):
         return self
 
 

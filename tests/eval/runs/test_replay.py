@@ -93,7 +93,7 @@ def make_lines(seed):
 def test_however_words_are_parted_the_rankings_are_the_same(tmp_path, seed):
     lines = make_lines(seed)
     plain = read_run_file(write(tmp_path, "\n".join(lines)))
-    scored: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    scored = {}
     for i, (query, _, id_, rank, score, tag) in enumerate(map(str.split, lines)):
         scored.setdefault((tag, query), []).append((-float(score), int(rank), i, id_))
     for (tag, query), hits in scored.items():
@@ -296,7 +296,7 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(tmp_path, mon
 
 
 def test_steps_become_the_trace_and_a_wrong_one_is_refused(tmp_path):
-    steps: list[dict[str, object]] = [
+    steps = [
         {"name": "rewrite", "kind": "query", "milliseconds": 1.5},
         {"name": "bm25", "kind": "leg", "ranking": ["d2", {"doc_id": "d0"}]},
         {"name": "rerank", "kind": "stage", "ranking": ["d0"], "milliseconds": 3},

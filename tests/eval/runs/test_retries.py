@@ -11,10 +11,10 @@ from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
-from assay.retrievers.base import Quiet, Ranking, StageTrace
+from assay.retrievers.base import Quiet, StageTrace
 
 WAITED = 30.0  # milliseconds
 
@@ -22,11 +22,11 @@ WAITED = 30.0  # milliseconds
 class Retrying(Planned):
     """Has to ask again at each search whose number `every` divides."""
 
-    def __init__(self, every: int) -> None:
+    def __init__(self, every):
         super().__init__([1, 2, 3, 4])
         self._every, self._asked = every, 0
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         self._asked += 1
         again = self._every and self._asked % self._every == 0
         if again:
@@ -38,7 +38,7 @@ class Retrying(Planned):
 
 @pytest.fixture
 def make(tmp_path):
-    def run(every: int) -> StoredRun:
+    def run(every):
         plan = RunSpec("retrying", {}, 10, None, LatencySettings(queries=4, warm_up=0))
         return execute(plan, Retrying(every), make_collection(4), tmp_path, Quiet()).run
 

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +27,7 @@ from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, Stag
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    pass
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path, capsys):
@@ -78,16 +77,16 @@ def test_what_cannot_be_measured_is_refused():
 class FullFile(io.BytesIO):
     """Takes three bytes, and finds no place for the others."""
 
-    def write(self, content: "ReadableBuffer", /) -> int:
+    def write(self, content, /):
         if self.tell():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(memoryview(content)[:3])
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
-    opened: Callable[..., object] = Path.open
+    opened = Path.open
 
-    def open_full(path: Path, mode: str = "r", *others: object, **options: object) -> object:
+    def open_full(path, mode="r", *others, **options):
         return FullFile() if mode == "ab" else opened(path, mode, *others, **options)
 
     with monkeypatch.context() as patched:
@@ -101,7 +100,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
     # With some room again, the same run goes on in the same folder.
     assert make_run(tmp_path, "full", [1, 2]).folder == folder
 
-    def fail(path: Path, target: Path) -> Path:
+    def fail(path, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / "file").write_text("old")
@@ -116,7 +115,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
 def test_rankings_that_are_not_kept_are_read_again(tmp_path, monkeypatch):
     folder = report.make_run(tmp_path).folder
 
-    def tell() -> tuple[object, ...]:
+    def tell():
         run = load(folder)
         summary = summarise(run)
         found = summary.scores, summary.attribution, summary.legs, summary.cost, summary.unjudged

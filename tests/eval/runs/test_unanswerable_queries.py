@@ -1,6 +1,5 @@
 """Queries that nothing answers, in runs whose lists are known by hand."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,14 +15,14 @@ from assay.retrievers.base import Quiet, Ranking, StageTrace
 # Of queries 0 to 5 the last two have texts of grade 1 alone, where 2 answers.
 GRADES = [2, 3, 2, 2, 1, 1]
 # Of each query the best scores of a leg; None where it finds nothing.
-SCORES: Sequence[Sequence[float] | None] = [[9, 1, 2], [5, 5], [4, 4], None, [4, 1], [1, 1]]
+SCORES = [[9, 1, 2], [5, 5], [4, 4], None, [4, 1], [1, 1]]
 EMPTY = {3, 5}
 
 
 class Scored(Planned):
     """Tells of a leg with planned scores, and returns nothing for some queries."""
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         i = int(query.split()[1])
         found = super().search(query, k)
         ids = [hit.chunk.id for hit in found.hits]
@@ -32,7 +31,7 @@ class Scored(Planned):
         others = () if hits else tuple(hit.chunk for hit in found.hits)
         return Ranking(hits, (StageTrace("leg", "leg", 0.0, listed),), others)
 
-    def metadata(self) -> Mapping[str, object]:
+    def metadata(self):
         return {"scores": [list(scores or ()) for scores in SCORES]}
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from collections.abc import Sequence
 from statistics import fmean
 
 import pytest
@@ -19,7 +18,7 @@ from assay.eval.runs.summary.unjudged import examine, share_judged
 from assay.eval.scoring import bounds, calculation, grid, measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import lay_out
-from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
+from assay.eval.scoring.join import RetrievedChunk, join
 from assay.retrievers.base import Chunk
 
 BOUNDED = (
@@ -56,7 +55,7 @@ def test_what_fits_into_a_budget_is_counted_once(monkeypatch):
     gold = [judge(1, 2)]
     counted = []
 
-    def count(hits: Sequence[JoinedHit], budget: int) -> int:
+    def count(hits, budget):
         counted.append(budget)
         return calculation.count_fitting(hits, budget)
 

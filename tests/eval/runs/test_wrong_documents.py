@@ -1,8 +1,6 @@
 """Misses told apart: of another document, or of another passage of the right one."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from samples.planned_runs import make_collection, make_run
 
@@ -10,7 +8,7 @@ from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.summary.attribution import attribute
 from assay.eval.runs.summary.wrong_documents import WrongDocuments, find_wrong_documents
-from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever
+from assay.retrievers.base import Chunk, Hit, IndexReport, Quiet, Ranking, Retriever
 
 
 class Halves(Retriever):
@@ -18,14 +16,14 @@ class Halves(Retriever):
 
     nondeterministic = False
 
-    def __init__(self, found: Sequence[int | None]) -> None:
+    def __init__(self, found):
         self._found = found
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self._documents = documents
         return IndexReport(2 * len(documents))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         i = int(query.split()[1])
         half = self._found[i]
         place, half = (i, half) if half is not None else ((i + 1) % len(self._documents), 0)
@@ -34,7 +32,7 @@ class Halves(Retriever):
         chunk = Chunk(f"{document.id}-{half}", document.id, start, end, document.text[start:end])
         return Ranking((Hit(chunk, 1.0),)[:k])
 
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self):
         return {"found": list(self._found)}
 
 

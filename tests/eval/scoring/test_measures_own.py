@@ -11,7 +11,6 @@ from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring import measures
 from assay.eval.scoring.kinds import Hit
-from assay.eval.scoring.measure import ByQuery, Gold, Joined
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError
@@ -49,7 +48,7 @@ def test_a_measure_made_of_another_is_scored_by_its_own_rule():
     class Halved(Hit):
         name = "Halved"
 
-        def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
+        def score_queries(self, joined, gold):
             return dict.fromkeys(gold, 0.5)
 
     class Renamed(Hit):

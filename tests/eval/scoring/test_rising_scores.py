@@ -15,7 +15,6 @@ from assay.eval.studies.run.verifying import verify
 from assay.retrievers.base import (
     AssayError,
     Chunk,
-    Document,
     Hit,
     IndexReport,
     Quiet,
@@ -80,10 +79,10 @@ def test_a_resumed_run_counts_all_that_rise(tmp_path):
     class Failing(Retriever):
         left = 3
 
-        def index(self, documents: Sequence[Document]) -> IndexReport:
+        def index(self, documents):
             return IndexReport(len(documents))
 
-        def search(self, query: str, k: int) -> Ranking:
+        def search(self, query, k):
             self.left -= 1
             if self.left < 0:
                 raise KeyError("power")

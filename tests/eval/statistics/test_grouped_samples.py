@@ -204,7 +204,7 @@ def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group():
     values = draw(8, groups) + np.where(kinds == 1, 0.2, 0.0)
     away = values - values.mean()
 
-    def measure(changed: np.ndarray) -> float:
+    def measure(changed):
         means = [changed[kinds == i].sum() ** 2 / np.sum(kinds == i) for i in range(3)]
         return float(sum(means) - changed.sum() ** 2 / len(changed))
 

@@ -34,7 +34,7 @@ def test_the_interval_is_that_of_scipys_bootstrap():
     generator = np.random.default_rng(1)
     positives, negatives = generator.normal(1, 1, 60), generator.normal(0, 1, 25)
 
-    def area(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
+    def area(one, other, axis=-1):
         return (one[..., :, None] > other[..., None, :]).mean(axis=(-2, -1))
 
     wanted = scipy.stats.bootstrap(

@@ -3,14 +3,13 @@
 import importlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.command_line import call
 
 import assay
 from assay.eval.cli.commands import COMMANDS
-from assay.eval.running.study import Argument, StudyOptions
+from assay.eval.running.study import Argument
 from assay.eval.studies.tuning.choosing import ChoiceOptions
 from assay.retrievers.base import AssayError, Quiet
 
@@ -24,7 +23,7 @@ K1 = "retriever.legs.keyword.k1"
 # The words of a command, and what its function is given for the same.
 MODEL = "--provider openai --model m --prices 1,1,1,1 --max-cost-usd 2"
 NAMED = {"provider": "openai", "model": "m", "prices": "1,1,1,1", "max_cost_usd": 2}
-ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+ASKED = [
     ("ablate hybrid", ("hybrid",), {}),
     (
         "ablate hybrid limit=4 --measures nDCG@5,Hit@1 --timed 0",
@@ -144,7 +143,7 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]  # fmt: skip
 
 # The same, and the words that name what is wrong.
-REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+REFUSED = [
     ("ablate hybrid --timed -1", ("hybrid",), {"timed": -1}, "timed"),
     (f"answer one --limit 0 {MODEL}", ("one",), {"limit": 0, **NAMED}, "limit"),
     ("answer one", ("one",), {}, "provider"),
@@ -178,9 +177,9 @@ class AskedError(AssayError):
 @pytest.fixture
 def heard(monkeypatch):
     """What studies were asked, which then find nothing."""
-    given: list[StudyOptions] = []
+    given = []
 
-    def find(asked: StudyOptions, _lab: object) -> None:
+    def find(asked, _lab):
         given.append(asked)
         raise AskedError("asked")
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from samples.tracked_run import check_run, client, make_summary, run_ids
 
-from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write
 from assay.eval.studies.comparison.record import log_comparison
@@ -31,7 +29,7 @@ def compared(summaries):
 
 
 def send(compared, summaries, reports):
-    def complete(run: StoredRun) -> Summary:
+    def complete(run):
         return summaries[run.manifest.id]
 
     folder = write(compared, reports).parent

@@ -160,7 +160,7 @@ def test_a_store_that_lost_its_version_is_left_alone_where_it_holds_a_run(
 
 
 def test_a_full_disk_leaves_no_store(summary, tmp_path, monkeypatch):
-    def fail(self: Path, target: Path) -> Path:
+    def fail(self, target):
         assert self.match("mlflow.db*"), "which is what .gitignore names"
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -6,7 +6,7 @@ from assay.eval.tracking import local
 
 
 def test_only_the_store_in_the_making_does_not_wait_for_the_disk(tmp_path):
-    def read_syncs(name: str) -> int:
+    def read_syncs(name):
         engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / name}")
         with engine.connect() as connection:
             found = connection.execute(sqlalchemy.text("PRAGMA synchronous")).scalar_one()

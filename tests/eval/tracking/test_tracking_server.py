@@ -28,12 +28,12 @@ ROOT = Path(__file__).parents[3]
 class Server:
     """A real `mlflow server` on loopback, its artifacts proxied."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         self.port = find_free_port()
         folder.mkdir()
 
-    def start(self) -> None:
+    def start(self):
         options = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
         options += ["--backend-store-uri", f"sqlite:///{self.folder}/server.db"]
         options += ["--artifacts-destination", str(self.folder / "artifacts")]
@@ -54,13 +54,13 @@ class Server:
             assert time.monotonic() < deadline
             time.sleep(0.2)
 
-    def answers(self) -> bool:
+    def answers(self):
         with suppress(httpx.TransportError):
             address = f"http://127.0.0.1:{self.port}/health"
             return httpx.get(address, trust_env=False).is_success
         return False
 
-    def kill(self) -> None:
+    def kill(self):
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, 9)
         self.process.wait()

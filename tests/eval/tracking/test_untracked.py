@@ -47,7 +47,7 @@ def test_what_was_not_to_be_tracked_ends_with_0(folder):
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:1", "postgresql://127.0.0.1:1/runs"])
 def test_a_server_that_is_down_passes(monkeypatch, uri):
-    def fail() -> None:
+    def fail():
         raise TrackingError("down")
 
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)

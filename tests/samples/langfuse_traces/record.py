@@ -24,13 +24,13 @@ BEGIN, STEP = 1_790_000_000_000_000_000, 10_000_000  # nanoseconds
 class PlainIds(IdGenerator):
     """Ids that count."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._traces, self._spans = count(1), count(1)
 
-    def generate_trace_id(self) -> int:
+    def generate_trace_id(self):
         return next(self._traces)
 
-    def generate_span_id(self) -> int:
+    def generate_span_id(self):
         return next(self._spans)
 
 

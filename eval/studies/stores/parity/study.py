@@ -22,7 +22,7 @@ from assay.eval.tracking.delivery import log_result
 
 
 class ParityOptions(StudyOptions):
-    """Which engine, on which collection."""
+    """An engine, and the collection it is asked on."""
 
     engine: Annotated[str, Argument()]
     words: Words = ()

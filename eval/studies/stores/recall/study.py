@@ -18,7 +18,7 @@ from assay.eval.tracking.delivery import log_result
 
 
 class RecallOptions(StudyOptions):
-    """Which engine, on which collection, with what varied."""
+    """An engine, a collection, and the setting or filters to vary."""
 
     engine: Annotated[str, Argument()]
     words: Words = ()
@@ -37,7 +37,7 @@ def find(asked: RecallOptions, lab: Lab) -> Curve:
     KEY is a setting of the engine's approximate index, as in --sweep ef=8,16,32,64,128, or
     index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. For each value:
     recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
-    p95, with those of exact search beside them.
+    p95, and those of exact search.
 
     With --filters .5,.1,.01 each is also searched among such shares of the passages, drawn at
     random; recall is then against exact search among these. It goes with --sweep or alone.

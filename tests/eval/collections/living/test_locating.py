@@ -201,7 +201,7 @@ def histories(draw):
     """Return documents as lists of lines, before and after a script of edits."""
     numbers = count()
 
-    def line() -> Line:
+    def line():
         repeated = draw(st.integers(0, 5)) == 0
         return Line(next(numbers), NOTE if repeated else draw(SENTENCES))
 

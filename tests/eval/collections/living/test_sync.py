@@ -278,7 +278,7 @@ def test_what_cannot_be_read_is_one_line_and_changes_nothing(own, change, messag
 def test_a_sync_that_was_killed_goes_on(own, monkeypatch):
     write(own, "guide.md", SHIFT + GUIDE.replace(LOAN, LOAN.replace("four", "six")))
 
-    def die(*given: object) -> None:
+    def die(*given):
         raise KeyboardInterrupt
 
     for name in ("write_atomically", "load_card", "seal"):

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,10 +11,8 @@ from doubles.language_model_server import (
     KEY,
     OUTPUT,
     Body,
-    Call,
     Hang,
     LanguageModelServer,
-    Reaction,
     Say,
     Status,
 )
@@ -102,8 +99,7 @@ def call(*words):
 
 
 def call_json(*words):
-    found: dict[str, Any] = json.loads(call(*words, "--json"))
-    return found
+    return json.loads(call(*words, "--json"))
 
 
 def fail(*words):
@@ -235,7 +231,7 @@ def test_documents_are_data_and_an_odd_answer_is_kept(server):
     assert "7 not answered: no passage to read" in call(*few)
 
 
-FAULTS: dict[str, tuple[Reaction, str]] = {
+FAULTS = {
     "throttled": (Status(429, {"retry-after": "1000"}), "HTTP 429"),
     "malformed": (Body(b"[]"), "unreadable answer"),
     "timeout": (Hang(0.5), "no answer in time"),
@@ -250,7 +246,7 @@ def test_a_fault_is_one_line_and_what_was_answered_is_kept(server, monkeypatch):
         words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
         begin = len(server.calls)
 
-        def fail_later(call: Call, begin: int = begin, wrong: Reaction = reaction) -> Reaction:
+        def fail_later(call, begin=begin, wrong=reaction):
             return react(call) if call.number < begin + 2 else wrong
 
         server.react = fail_later
@@ -332,7 +328,7 @@ def test_scores_are_shares_and_saying_nothing_is_right_where_nothing_answers(
 
 
 def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character():
-    def rate(name: str, said: str, right: str) -> float:
+    def rate(name, said, right):
         answer = ModelAnswer(said, False, (), ())
         return score(
             name, {"q": answer}, {"q": ReferenceAnswer(items([(0, 5)]), [right], [right])}

@@ -52,11 +52,8 @@ def column_pairs(scores):
 def test_runs_are_ranked_and_all_pairs_judged(compared):
     assert compared.labels == ("good", "fair", "poor")
     assert compared.names == (("good", "fair"), ("good", "poor"), ("fair", "poor"))
-    assert [pair.headline.verdict for pair in compared.pairs] == [
-        "not shown (too few queries)",
-        "worse",
-        "worse",
-    ]
+    verdicts = [pair.headline.verdict for pair in compared.pairs]
+    assert verdicts == ["not shown (too few queries)", "worse", "worse"]
     assert compared.groups == ("a", "a", "b")
     assert compared.verdict == (
         "good comes first of 3 for new questions on these documents, with MRR@10 1.000. It is "
@@ -65,11 +62,8 @@ def test_runs_are_ranked_and_all_pairs_judged(compared):
     assert compared.tests_headline == 3
     assert compared.tests == 6
     # Adjusted for the three pairs; the other measure is not tested where the headline is not shown.
-    assert [pair.differences[1].verdict for pair in compared.pairs] == [
-        "not tested",
-        "worse",
-        "worse",
-    ]
+    verdicts = [pair.differences[1].verdict for pair in compared.pairs]
+    assert verdicts == ["not tested", "worse", "worse"]
 
 
 def test_the_order_in_which_runs_are_given_changes_nothing(runs):
@@ -123,10 +117,6 @@ def test_what_two_runs_alone_would_show_is_explained(folder):
     assert line.endswith("would differ: two need less evidence than 7 at once.")
 
 
-def test_nothing_is_explained_where_the_pairs_say_the_same(compared):
-    assert len(compared.verdict) == 1
-
-
 def test_a_base_is_compared_with_each_other_only(runs):
     with_base = compare(runs, MEASURES)
     assert with_base.names == (("poor", "good"), ("poor", "fair"))
@@ -139,11 +129,8 @@ def test_a_base_is_compared_with_each_other_only(runs):
 def test_every_form_holds_the_same_pairs(compared, tmp_path):
     page = write(compared, tmp_path)
     facts = json.loads((page.parent / "comparison.json").read_text())
-    assert [(run["label"], run["rank"], run["groups"]) for run in facts["ranking"]] == [
-        ("good", 1, "a"),
-        ("fair", 2, "a"),
-        ("poor", 3, "b"),
-    ]
+    ranking = [(run["label"], run["rank"], run["groups"]) for run in facts["ranking"]]
+    assert ranking == [("good", 1, "a"), ("fair", 2, "a"), ("poor", 3, "b")]
     result = make_result(compared)
     differences = result.tables["differences"].set_index("measure", append=True)
     for told, pair in zip(facts["pairs"], compared.pairs, strict=True):
@@ -250,8 +237,3 @@ def test_two_runs_share_a_letter_exactly_where_they_are_not_shown_to_differ(case
     for one, two in combinations(range(runs), 2):
         assert bool(set(groups[one]) & set(groups[two])) == ((one, two) not in differ)
     assert all(groups)
-
-
-def test_letters_by_hand():
-    assert group_runs(4, []) == ("a", "a", "a", "a")
-    assert group_runs(4, [(0, 2), (0, 3), (1, 3)]) == ("a", "ab", "bc", "c")

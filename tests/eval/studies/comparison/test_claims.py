@@ -68,15 +68,26 @@ def test_all_documents_are_touched_so_the_verdict_is_on_new_questions(tmp_path):
 
 def test_where_the_claims_differ_the_other_is_said_too(tmp_path):
     compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
-    assert compared.pairs[0].headline.shown
-    assert not compared.pairs[0].opposite.shown
+    (pair,) = compared.pairs
+    assert (pair.headline.shown, pair.opposite.shown) == (True, False)
     (told,) = compared.verdict
     assert "On documents like these that is not shown." in told
+    count = f"{210 / pair.design_effect:.0f}"
+    described = f", on 21 documents: they count as about {count} independent ones"
+    assert compared.describe_questions() == described
     sampled = make(tmp_path, 10, 21, lose_whole_documents(21, 10), documents_are="sample")
     (told,) = sampled.verdict
     assert told.startswith(f"other and base could be equally good {DOCUMENTS}: ")
     assert "For new questions on these documents other is better than base." in told
     assert sampled.pairs[0].headline.p == compared.pairs[0].opposite.p
+    claim, (other,) = (compared.as_json()[key] for key in ("claim", "others"))
+    assert claim["sentence"].startswith("This holds for new questions on these documents; on ")
+    facts = ("about", "groups", "effective_groups", "strength")
+    assert [claim[key] for key in facts] == ["questions", 21, 21.0, "decides"]
+    questions, documents = other["claims"]["questions"], other["claims"]["documents"]
+    assert (questions["verdict"], documents["verdict"]) == ("better", "not shown (too few queries)")
+    assert questions["p"] < 0.05 < documents["p"]
+    assert other["design_effect"] == pytest.approx(pair.design_effect)
 
 
 def test_of_a_sample_of_documents_the_verdict_is_on_documents_like_these(tmp_path):
@@ -150,36 +161,12 @@ def test_declared_groups_are_called_groups(tmp_path):
     assert compared.claims.sampling.share == 0
 
 
-def test_json_has_both_p_values(tmp_path):
-    compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
-    told = compared.as_json()
-    claim = told["claim"]
-    assert claim["about"] == "questions"
-    assert claim["sentence"] == (
-        "This holds for new questions on these documents; on others it may differ."
-    )
-    assert (claim["groups"], claim["effective_groups"], claim["strength"]) == (21, 21.0, "decides")
-    (other,) = told["others"]
-    questions, documents = other["claims"]["questions"], other["claims"]["documents"]
-    assert (questions["verdict"], documents["verdict"]) == ("better", "not shown (too few queries)")
-    assert questions["p"] < 0.05 < documents["p"]
-    assert other["design_effect"] == pytest.approx(compared.pairs[0].design_effect)
-
-
 def test_all_pairs_say_which_of_them_the_other_claim_does_not_show(tmp_path):
     ranks = {"base": [2] * 210, "other": lose_whole_documents(21, 10), "best": [1] * 210}
     runs = [share(make_run(tmp_path, name, each), 10, 21) for name, each in ranks.items()]
     compared = compare(runs, MEASURES, all_pairs=True)
     assert compared.verdict[0].startswith(f"best is the best of 3 {QUESTIONS}: ")
     assert "On documents like these, base and other are not shown to differ." in compared.verdict
-
-
-def test_questions_are_counted_in_words(tmp_path):
-    compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
-    count = f"{210 / compared.pairs[0].design_effect:.0f}"
-    assert compared.describe_questions() == (
-        f", on 21 documents: they count as about {count} independent ones"
-    )
 
 
 def test_uneven_documents_weigh_as_fewer():

@@ -12,7 +12,6 @@ from assay.eval.statistics.significance import find_detectable
 from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
     Contrast,
-    Difference,
     judge_family,
     judge_parts,
 )
@@ -53,15 +52,6 @@ def test_what_only_this_run_alone_would_show_is_named(folder):
     assert among.unshown == ("MRR@10",)
 
 
-def test_verdicts_where_nothing_is_significant(folder):
-    base = make_run(folder, "base", [4] * 40)
-    nearly = make_run(folder, "nearly", [5, 3] * 4 + [4] * 32)
-    (pair,) = compare([base, nearly], ("MRR@10",)).pairs
-    assert pair.differences[0].verdict == "no difference shown"
-    (pair,) = compare([base, nearly], ("MRR@10",), effect=0.001).pairs
-    assert pair.differences[0].verdict == "not shown (too few queries)"
-
-
 @pytest.mark.parametrize(
     ("n", "verdict"), [(40, "not shown (too few queries)"), (160, "no difference shown")]
 )
@@ -98,8 +88,6 @@ def test_what_few_moved_shows_alone_is_not_detectable_among_others():
         "no difference shown",
         "not shown (too few queries)",
     ]
-    assert found[0].detectable is not None
-    assert found[1].detectable is not None
     assert found[0].detectable < 0.05 < found[1].detectable
 
 
@@ -124,7 +112,7 @@ def test_other_measures_are_tested_after_the_headline_only():
     noise = [rng.choice([0.1, -0.1]) for _ in range(60)]
     noise = [value - sum(noise) / 60 for value in noise]
 
-    def judge(shifts: dict[str, float]) -> dict[str, Difference]:
+    def judge(shifts):
         contrasts = [
             contrast(name, [0.4] * 60, [value + shift for value in noise])
             for name, shift in shifts.items()
@@ -134,7 +122,6 @@ def test_other_measures_are_tested_after_the_headline_only():
 
     quiet = judge(shifts)
     assert list(quiet) == list(shifts)
-    assert quiet["Hit@1"].p is not None
     assert quiet["Hit@1"].p < 0.001 < 0.05 < (quiet["Hit@1"].adjusted or 0)
     for name in ("Hit@1", "MRR@10"):
         assert (quiet[name].verdict, quiet[name].reported_p) == ("not tested", None)
@@ -160,7 +147,6 @@ def test_intervals_exclude_0_exactly_where_a_difference_is_shown(table, gate):
                 assert item.interval == item.difference
                 assert not item.shown
                 continue
-            assert item.adjusted is not None
             low, high = item.simultaneous.low, item.simultaneous.high
             assert not low <= 0 <= high if item.adjusted <= 0.05 else low <= 0 <= high
             assert item.shown == (item.adjusted <= 0.05)
@@ -175,7 +161,6 @@ def test_types_that_differ_in_opposite_directions_are_named(folder):
     level = make_run(folder, "level", [2, 2, 1, 3, 2, 2, 4, 1] * 10, collection=collection)
     compared = compare([base, mixed, level], ("Hit@1", "MRR@10"))
     (first, second) = compared.pairs
-    assert first.types_differ is not None
     assert second.types_differ is not None
     assert first.types_differ <= 0.05
     told = compared.as_json()["others"][0]

@@ -37,30 +37,24 @@ def test_the_first_hit_is_right_where_the_answer_has_rank_1(compared):
     }, "as ir-measures has it"
 
 
-def test_a_hit_judged_irrelevant_is_wrong_and_none_is_told_apart(tmp_path):
-    runs = [make_hostile_run(tmp_path, name=name, legs=(name,)) for name in ("words", "letters")]
-    states = {hit.state for hits in find_first_hits(compare(runs)).values() for hit in hits}
-    assert {"right", "nothing found"} <= states
-    assert states <= {"right", "wrong", "not judged", "nothing found"}
-
-
-def test_the_table_has_every_query_and_no_formula(compared, tmp_path):
+def test_the_tables_have_every_query_each_state_and_no_formula(compared, tmp_path):
     rows = list(csv.DictReader(io.StringIO(render_first_hits(compared))))
     assert [row["query_id"] for row in rows] == list(compared.base.run.queries)
     assert rows[2]["base: first"] == "not judged"
     assert (rows[2]["other: first"], rows[2]["other: document"]) == ("right", "d2")
-    runs = [make_hostile_run(tmp_path, name=name, legs=(name,)) for name in ("words", "letters")]
-    page = write(compare(runs), tmp_path)
-    text = page.with_name("first_hits.csv").read_text(encoding="utf-8")
-    assert HOSTILE.replace('"', '""') in text
-    assert HOSTILE not in page.read_text(encoding="utf-8")
-
-
-def test_a_table_in_python(compared):
     table = make_result(compared).first_hits()
     assert table.loc[("q1", "base"), "state"] == "right"
     assert table.loc[("q1", "other"), "state"] == "not judged"
     assert len(table) == 2 * len(BASE)
+    runs = [make_hostile_run(tmp_path, name=name, legs=(name,)) for name in ("words", "letters")]
+    hostile = compare(runs)
+    states = {hit.state for hits in find_first_hits(hostile).values() for hit in hits}
+    assert {"right", "nothing found"} <= states
+    assert states <= {"right", "wrong", "not judged", "nothing found"}
+    page = write(hostile, tmp_path)
+    text = page.with_name("first_hits.csv").read_text(encoding="utf-8")
+    assert HOSTILE.replace('"', '""') in text
+    assert HOSTILE not in page.read_text(encoding="utf-8")
 
 
 def test_the_page_holds_so_many_and_says_what_it_leaves_out(compared, tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from itertools import chain, pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -110,7 +109,7 @@ def test_a_failure_adds_nothing_and_a_missing_end_of_line_is_no_harm(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def spend(path: Path) -> int:
+def spend(path):
     """Spend looks as long as there are any; return how many."""
     for spent in range(LOOKS + 1):
         with adding(path) as looks:

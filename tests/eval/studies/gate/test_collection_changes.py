@@ -9,7 +9,6 @@ from samples.planned_runs import make_run
 
 from assay import gate
 from assay.eval.report.renderers import markdown
-from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output, sentences
 from assay.eval.studies.gate.attribution import CollectionChange, describe_change, estimate_effects
 from assay.eval.studies.gate.baseline import accept, make, read, render
@@ -92,7 +91,7 @@ def test_the_pipeline_is_judged_on_todays_collection(tmp_path):
     baseline = make(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"])
     base = changed(make_run(tmp_path, "mine", [2] * 60))
 
-    def judged(head: StoredRun, same: bool) -> str:
+    def judged(head, same):
         effects, unknown = estimate_effects(baseline.rankings, base, ["MRR@10"])
         change = CollectionChange(base, same, "documents: 1 changed", "", effects, unknown)
         report = judge(baseline, head, SETTINGS, change=change)
@@ -110,7 +109,7 @@ def test_an_accepted_corpus_moves_the_baseline_and_not_its_pipeline(tmp_path):
     before, base = read(path), changed(make_run(tmp_path, "mine", [2] * 60))
     change = CollectionChange(base, False, "documents: 1 changed", "", (), "")
 
-    def run(ranks: list[int]) -> str:
+    def run(ranks):
         head = changed(make_run(tmp_path, "mine", ranks))
         report = judge(before, head, SETTINGS, change=change)
         return refresh(report, SETTINGS, path.parent, strict=False)

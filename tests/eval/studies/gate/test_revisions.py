@@ -20,7 +20,7 @@ def git(tmp_path, monkeypatch):
     """A repository with a collection whose documents lie beside its folder."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str) -> None:
+    def call(*arguments):
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
 
@@ -45,7 +45,7 @@ def clone(git, tmp_path, monkeypatch):
     git("checkout", "-b", "feature")
     git("commit", "--allow-empty", "-m", "third")
 
-    def make(*options: str) -> None:
+    def make(*options):
         git("clone", *options, "--branch", "feature", f"file://{tmp_path}", "clone")
         monkeypatch.chdir(tmp_path / "clone")
 

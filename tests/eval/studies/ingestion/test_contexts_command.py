@@ -199,7 +199,7 @@ def test_formats_without_contexts_are_refused(server, tmp_path, assay_config):
 def assay_config(tmp_path):
     """Write a config over configs/contextual.yaml."""
 
-    def write(text: str) -> Path:
+    def write(text):
         path = tmp_path / "config.yaml"
         path.write_text(f"base: {ROOT}/configs/contextual.yaml\nname: mine\n{text}\n")
         return path

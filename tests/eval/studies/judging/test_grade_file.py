@@ -5,7 +5,6 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
 
 import pytest
 from samples.judged_guide import APT
@@ -50,7 +49,7 @@ def test_judges_may_start_together_on_a_new_file(tmp_path):
 def test_closing_waits_for_a_thread_that_reads(grades):
     reading, released = Event(), Event()
 
-    def wait_within() -> int:
+    def wait_within():
         reading.set()
         released.wait(20)
         return 0
@@ -82,10 +81,10 @@ def test_the_file_alone_holds_all_grades_while_the_page_is_open(grades, tmp_path
 
 
 def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(tmp_path, monkeypatch):
-    opened: list[sqlite3.Connection] = []
+    opened = []
     connect = sqlite3.connect
 
-    def keep(*arguments: Any, **options: Any) -> sqlite3.Connection:
+    def keep(*arguments, **options):
         opened.append(connect(*arguments, **options))
         return opened[-1]
 

@@ -10,7 +10,7 @@ from threading import Lock
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.judged_guide import APT
 from samples.small_project import write_project
 from tools.own_cache import make_cache
@@ -137,10 +137,10 @@ def test_faults_cost_no_grade_that_there_is(project, server):
     """Of seven pairs of a query each way of failing befalls one."""
     make_pool(12)
     faults = iter(["busy", "torn once", "torn", "refused", "too much"])
-    status: dict[str, str] = {}
+    status = {}
     lock = Lock()
 
-    def react(each: Call) -> Reaction:
+    def react(each):
         parts = read_parts(each)
         key = str(sorted(parts.items()))
         with lock:
@@ -174,14 +174,46 @@ def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(project, 
     stopped = ask("pool.csv", "--max-cost-usd", "0.0035", "--concurrency", "1")
     assert isinstance(stopped.exception, AssayError)
     assert re.search("the budget of 0.0035 USD .* the same command goes on", str(stopped.exception))
-    kept = len(read_model_grades())
+    with closing(GradeFile(Path("pool.csv.model.db"))) as grades:
+        kept = sum(map(len, grades.read_grades().values()))
     assert 0 < kept < 6
+    answered = len(server.calls)
     server.react = lambda each: Status(401)
     assert "OPENAI_API_KEY" in str(ask("pool.csv").exception)
     server.react = answer
     before = len(server.calls)
     assert read(ask("pool.csv"))["graded_now"] == 7 - kept
-    assert len(server.calls) - before == 7 - kept
+    assert len(server.calls) - before == 7 - answered, "a kept answer is not paid again"
+
+
+def test_a_third_grade_decides_where_two_stand_apart(project, server):
+    """The passage that comes first is graded down, unless the model is told that it wavers."""
+    make_pool(6)
+
+    def waver(each):
+        asked = "\n".join(each.texts)
+        if "You graded this passage twice" in asked:
+            return Say('{"grade": 0}')
+        return Say(
+            '{"grade": 0}' if asked.index("[passage ") < asked.index("[query ") else '{"grade": 3}'
+        )
+
+    server.react = waver
+    found = read(ask("pool.csv", "--twice", "0.5"))
+    assert (found["graded_now"], len(server.calls)) == (12, 12), (
+        "6 pairs, 3 twice, and those thrice"
+    )
+    assert (found["agreement"]["decided"], found["agreement"]["again"]["same"]) == (3, 0)
+    assert "3 pairs got one grade that is relevant and one that is not" in call(
+        "judge", "pool.csv", "--provider", "openai", "--model", "some", "--prices", PRICES,
+        "--twice", "0.5", "--full",
+    ).output  # fmt: skip
+    assert len(server.calls) == 12, "nothing is asked again"
+    assert read(call("label", "pool.csv", "--json"))["by_model"] == 6
+    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    given = [row for row in rows if row.get("judged_by")]
+    assert sorted(row["grade"] for row in given) == [0, 0, 0, 1, 1, 1]
+    assert len({row["judged_by"] for row in given}) == 1
 
 
 def test_a_persons_grades_join_a_collection_that_a_model_judged(project, server):
@@ -207,7 +239,7 @@ def test_a_persons_grades_join_a_collection_that_a_model_judged(project, server)
 def test_the_words_that_answer_become_the_judged_text(project, server):
     make_pool(5)
 
-    def react(each: Call) -> Reaction:
+    def react(each):
         quote = "is here" if "is here" in read_parts(each)["passage"] else "there is no more"
         return Say(json.dumps({"grade": 2, "quote": quote}))
 
@@ -323,7 +355,7 @@ def test_replies_are_read_strictly(text):
 def test_a_quote_is_found_in_its_passage_or_is_no_reply():
     form = Form("", 3, spans=True)
 
-    def read_quote(grade: int, quote: str) -> Reply | None:
+    def read_quote(grade, quote):
         return form.read(json.dumps({"grade": grade, "quote": quote}), APT)
 
     start = APT.start + APT.text.index("apt")

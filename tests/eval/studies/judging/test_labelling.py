@@ -89,7 +89,7 @@ def test_a_file_without_a_last_line_end_and_a_query_judged_in_the_second_file(ti
 
 # What is refused
 
-WRONG: dict[str, tuple[dict[str, str], str]] = {
+WRONG = {
     "query": ({"query_id": "0"}, 'there is no query "0"'),
     "document": ({"doc_id": "gone.md"}, 'there is no document "gone.md"'),
     "span": ({"end": "4000"}, "is not within"),
@@ -177,7 +177,7 @@ def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(tiny, tmp_path, monke
     table = write_table(tmp_path / "t.csv", {APT: "1"})
     before = read_folder(tiny)
 
-    def fail(card: object) -> None:
+    def fail(card):
         raise AssayError("cannot be sealed")
 
     monkeypatch.setattr("assay.eval.collections.authoring.labelling.seal", fail)

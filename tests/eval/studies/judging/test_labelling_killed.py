@@ -3,7 +3,6 @@
 import os
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from samples.judged_guide import call, pair, read_grades, write_table
 
@@ -15,10 +14,10 @@ from assay.eval.collections.check import check
 def label_killed(table, left):
     """End as a killed process does, before the file system is changed for the nth time."""
 
-    def count(owner: Any, name: str) -> None:
+    def count(owner, name):
         done = getattr(owner, name)
 
-        def change(*given: Any, **named: Any) -> Any:
+        def change(*given, **named):
             nonlocal left
             left -= 1
             if left < 0:
@@ -35,7 +34,7 @@ def label_killed(table, left):
 def test_killed_at_every_step(tiny, tmp_path):
     table = write_table(tmp_path / "pool.csv", {pair("r", "Use apt."): "1"})
     before = {path: path.read_bytes() for path in tiny.rglob("*") if path.is_file()}
-    codes: list[int | None] = []
+    codes = []
     while not codes or codes[-1] == 9:
         for path in [path for path in tiny.rglob("*") if path.is_file()]:
             path.unlink()

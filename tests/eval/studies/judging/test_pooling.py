@@ -105,7 +105,7 @@ def test_a_pool_says_what_judging_it_could_make_of_the_difference(tmp_path, monk
     ranks = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
     runs = [str(make_run(tmp_path / "reports", *item).folder) for item in ranks.items()]
 
-    def call(*arguments: str) -> str:
+    def call(*arguments):
         done = CliRunner().invoke(pool_command, [*runs, "--depth", "3", *arguments])
         assert done.exit_code == 0, done.output
         return done.stdout

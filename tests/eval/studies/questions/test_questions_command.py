@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.scripted_questions import write
 from tools.own_cache import make_cache
 from tools.recording_progress import RecordingProgress
@@ -193,9 +193,9 @@ def test_the_budget_holds_and_the_same_call_goes_on(server, tmp_path):
 
 
 def test_faults_of_a_service_and_hostile_replies_cost_single_questions(server, tmp_path):
-    asked: Counter[str] = Counter()
+    asked = Counter()
 
-    def react(asked_for: Call) -> Reaction:
+    def react(asked_for):
         text = "\n".join(asked_for.texts)
         asked[text[:200]] += 1
         if asked_for.number == 0:

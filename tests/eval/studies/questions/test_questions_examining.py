@@ -20,7 +20,6 @@ from assay.eval.studies.questions.prompts import ask_question
 from assay.eval.studies.questions.selection import QuestionSelection, choose_review, drop_duplicates
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.errors import TooLongError
 
 RULE = "Whoever keeps **hens** may have up to six of them, and a run of two square metres a bird."
@@ -42,9 +41,9 @@ def reply(question=ASKED, *quotes, grade=3):
 
 def say(*written, answered=True, recalled="", agrees=True):
     """Return what asks for the replies `written`, one after the other, and gives those of tests."""
-    calls: list[Prompt] = []
+    calls = []
 
-    def ask(call: Prompt) -> KeptAnswer:
+    def ask(call):
         calls.append(call)
         text = f"{call.document}\n{call.question}"
         if '"answered": true' in text:
@@ -188,7 +187,7 @@ def test_a_broken_reply_is_asked_for_once_more():
 def test_a_model_that_does_not_answer_drops_the_question_alone():
     assert examine(lambda call: KeptAnswer("", "refusal", "no")).detail == ("the model refused: no")
 
-    def fail(call: Prompt) -> KeptAnswer:
+    def fail(call):
         raise TooLongError("9 tokens")
 
     outcome = examine(fail)

@@ -14,7 +14,6 @@ from assay.eval.studies.ragas.metrics import METRICS, choose
 from assay.eval.studies.ragas.samples import Sample
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.errors import TooLongError
 
 pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra `ragas`")
@@ -68,9 +67,9 @@ def test_each_metric_is_worked_out_from_the_judgments(name, value):
 
 def test_each_question_is_what_ragas_asks():
     """Cut in two at a line break, and whole again when it is joined by one."""
-    asked: list[Prompt] = []
+    asked = []
 
-    def ask(prompt: Prompt) -> KeptAnswer:
+    def ask(prompt):
         asked.append(prompt)
         return judge(prompt)
 
@@ -101,7 +100,7 @@ def test_each_question_is_what_ragas_asks():
     ],
 )
 def test_what_cannot_be_read_is_no_score_and_never_0(name, reply, reason):
-    def ask(prompt: Prompt) -> KeptAnswer:
+    def ask(prompt):
         return judge(prompt) if RESPOND in prompt.question else reply
 
     assert score(name, ask=ask) == reason
@@ -110,7 +109,7 @@ def test_what_cannot_be_read_is_no_score_and_never_0(name, reply, reason):
 def test_one_unreadable_judgment_of_many_is_no_score():
     """ragas' own ContextRelevance would go on with the other judge."""
 
-    def ask(prompt: Prompt) -> KeptAnswer:
+    def ask(prompt):
         return end("hm") if "world class" in prompt.document else judge(prompt)
 
     assert score("ContextRelevance", ask=ask) == UNREADABLE
@@ -129,7 +128,7 @@ def test_a_verdict_out_of_range_is_no_score():
 def test_no_hits_score_0_unasked_and_have_no_faithfulness():
     nothing = Sample("q", "?", (), (), (), (), (), "An answer.")
 
-    def ask(prompt: Prompt) -> KeptAnswer:
+    def ask(prompt):
         raise AssertionError
 
     assert score("ContextRelevance", nothing, ask) == 0
@@ -144,7 +143,7 @@ def test_without_a_reference_answer_only_metrics_without_one_are_scored():
 
 
 def raising(error):
-    def ask(prompt: Prompt) -> KeptAnswer:
+    def ask(prompt):
         raise error
 
     return ask

@@ -166,7 +166,7 @@ def test_any_command_brings_it_up_to_date(reports):
 
 
 def test_the_command_gives_each_run_a_page(reports, monkeypatch):
-    opened: list[str] = []
+    opened = []
     monkeypatch.setattr("click.launch", opened.append)
     done = CliRunner().invoke(ui, ["--no-browser", "--json"])
     assert json.loads(done.output) == {"page": str(reports / INDEX), "runs": 2}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +20,7 @@ MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10
 def stamp(run, created, commit):
     """Say in the folder of a run when it was made, and at which commit."""
     path = run.folder / MANIFEST
-    manifest: dict[str, Any] = json.loads(path.read_text())
+    manifest = json.loads(path.read_text())
     manifest["created"] = created
     manifest["environment"]["repository"] = commit
     path.write_text(json.dumps(manifest))
@@ -51,8 +50,7 @@ def call(*arguments, **options):
 def listed(*arguments):
     done = call("list", *arguments, "--json")
     assert done.exit_code == 0, done.exception
-    found: list[dict[str, Any]] = json.loads(done.output)["runs"]
-    return found
+    return json.loads(done.output)["runs"]
 
 
 def test_the_newest_come_first_with_their_means(reports):

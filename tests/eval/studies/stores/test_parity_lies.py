@@ -4,24 +4,21 @@ import argparse
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from doubles.faulty_engines import FaultyEngine, Lie, fuse_by, fuse_lists
+from doubles.faulty_engines import FaultyEngine, fuse_by, fuse_lists
 
 from assay.eval.studies.stores.parity.running import judge
 from assay.eval.studies.stores.parity.verdicts import conclude
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
-    Formula,
     ReciprocalRanks,
     sum_deviations,
     sum_scaled,
 )
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -63,7 +60,7 @@ def look(engine, texts):
 
 
 def at_depth(depth, side):
-    def change(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
+    def change(lists, self, text, vector):
         listed = self.dense(vector, depth) if side == "dense" else self.keyword(text, depth)
         return lists._replace(**{side: listed})
 
@@ -83,7 +80,7 @@ def misread(lists, self, text, vector):
     return lists._replace(keyword=self.keyword(words + " self", self.depth.keyword))
 
 
-LIES: dict[str, tuple[Formula, Lie]] = {
+LIES = {
     "rank origin": (RRF, fuse_by(ReciprocalRanks(60, first=0))),
     "k": (RRF, fuse_by(ReciprocalRanks(2))),
     "nearly k": (RRF, fuse_by(ReciprocalRanks(61))),
@@ -115,13 +112,13 @@ def test_a_lie_is_found(standing, name):
 
 
 def test_an_exact_list_inside_of_an_approximate_engine(standing, tmp_path):
-    settings: dict[str, Any] = {"exact": False, "m": 2, "ef_construct": 4, "ef": 1}
+    settings = {"exact": False, "m": 2, "ef_construct": 4, "ef": 1}
     engine = QdrantEdgeSettings.model_validate(settings).build(Resources(Cache(tmp_path)))
     vectors = index(engine, list_texts())
     verdict, _ = look(engine, len(vectors))
     assert verdict == "identical"
 
-    def exact(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
+    def exact(lists, self, text, vector):
         return lists._replace(dense=standing.engine.dense(vector, self.depth.dense))
 
     verdict, _ = look(FaultyEngine(engine, fuse_lists(exact)), len(vectors))

@@ -17,7 +17,6 @@ from assay.eval.studies.stores.parity import study as parity
 from assay.eval.studies.stores.recall import study as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -41,12 +40,12 @@ def lying(cache):
 
 
 class Elements(HTMLParser):
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.tags: list[str] = []
+        self.tags = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
 
 
@@ -66,7 +65,6 @@ def test_an_engine_that_lies_is_shown_with_examples(lying):
     assert (example.verdict, example.rank) == ("different", 1)
     first = example.places[0]
     assert (first.returned, first.expected) == (1, 1)
-    assert first.returned_score is not None
     assert first.expected_score is not None
     assert first.returned_score > 10 * first.expected_score
     assert 1 in (first.dense, first.keyword)
@@ -138,7 +136,7 @@ def test_the_curve_of_recall(cache, tmp_path):
 
 
 def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):
-    def repeat(engine: Engine) -> Engine:
+    def repeat(engine):
         search = engine.hybrid
         engine.hybrid = lambda text, vector, limit: [  # type: ignore[method-assign]
             *(found := search(text, vector, limit - 1)), found[-1],

@@ -1,8 +1,6 @@
 """Ties at the cut of an answer: another text that is as good is no difference, in any formula."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,10 +24,8 @@ from assay.retrievers.engines.stores.milvus import sum_arctangents
 from assay.retrievers.engines.stores.mongodb import average_scores
 from assay.retrievers.engines.stores.opensearch_fusion import NormalisedScores
 from assay.retrievers.engines.stores.redis import sum_weighted
-from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.models.base import Vectors
 
-FORMULAS: dict[str, Formula] = {
+FORMULAS = {
     "ranks": ReciprocalRanks(60),
     "ranks from 0, in 32 bits": ReciprocalRanks(61, 0, single=True),
     "ranks by weight": ReciprocalRanks(60, weights=(0.7, 0.3), rounded=True),
@@ -61,27 +57,27 @@ TEXTS = 7
 class Recorded(Engine):
     """An engine that answers what it is told to."""
 
-    def __init__(self, formula: Formula, lists: EngineLists, answer: Sequence[Scored]) -> None:
+    def __init__(self, formula, lists, answer):
         self.depth = LegDepths(dense=100, keyword=100)
         self._formula, self._lists, self._answer = formula, lists, answer
 
     @property
-    def formula(self) -> Formula:
+    def formula(self):
         return self._formula
 
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+    def index(self, texts, vectors, identity):
         return IndexReport(len(texts))
 
-    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+    def dense(self, vector, limit):
         return self._lists.dense[:limit]
 
-    def keyword(self, text: str, limit: int) -> list[Scored]:
+    def keyword(self, text, limit):
         return self._lists.keyword[:limit]
 
-    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+    def hybrid(self, text, vector, limit):
         return list(self._answer[:limit])
 
-    def close(self) -> None: ...
+    def close(self): ...
 
 
 def give_verdict(formula, lists, answer):
@@ -108,7 +104,7 @@ def test_every_formula_is_looked_at():
 @pytest.mark.parametrize("name", [i for i, each in FORMULAS.items() if hasattr(each, "weights")])
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_list_of_weight_0_adds_no_text(name, side):
-    formula: Any = FORMULAS[name]
+    formula = FORMULAS[name]
     weights = (1.0, 0.0) if side == 0 else (0.0, 1.0)
     own = {"weight": weights[0]} if isinstance(formula, DistanceAndScore) else {"weights": weights}
     only = replace(formula, **own)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from assay.eval.studies.stores.parity.verdicts import compare
 from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import (
-    Formula,
     ReciprocalRanks,
     sum_deviations,
     sum_scaled,
@@ -15,7 +14,7 @@ from assay.retrievers.engines.formulas import (
 from assay.retrievers.engines.parity.parity import settle_ties
 from assay.retrievers.fusion.ranking import ordered
 
-FORMULAS: list[Formula] = [
+FORMULAS = [
     ReciprocalRanks(60),
     ReciprocalRanks(2, 0),
     ReciprocalRanks(61, 0, (3.0, 0.5), "ranks", single=True),

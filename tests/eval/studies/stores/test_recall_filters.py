@@ -1,7 +1,6 @@
 """Recall among the passages that a filter lets through, against what plain Python finds there."""
 
 import json
-from collections.abc import Sequence
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any, cast
@@ -24,9 +23,8 @@ from assay.eval.studies.stores.recall.filters import (
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.eval.studies.stores.recall.study import report
 from assay.retrievers.base import AssayError
-from assay.retrievers.fusion.ranking import Positions, Scored, best
+from assay.retrievers.fusion.ranking import Positions, best
 from assay.retrievers.legs.leg_set import over_fetch
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -34,21 +32,15 @@ from assay.retrievers.store.cache import Cache
 class Store:
     """Finds all but the `missed` passages; it `drops` its filter, or has none."""
 
-    def __init__(
-        self,
-        vectors: Vectors,
-        missed: Sequence[int] = (),
-        restricts: bool = True,
-        drops: bool = False,
-    ) -> None:
+    def __init__(self, vectors, missed=(), restricts=True, drops=False):
         self.vectors, self.missed, self.restricts, self.drops = vectors, missed, restricts, drops
-        self.allowed: Positions = np.arange(len(vectors))
+        self.allowed = np.arange(len(vectors))
 
-    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+    def dense(self, vector, limit):
         known = np.setdiff1d(self.allowed, np.array(self.missed, np.intp))
         return list(best(self.vectors @ vector, limit, known))
 
-    def restrict(self, allowed: Positions) -> Any:
+    def restrict(self, allowed):
         if not self.restricts:
             return None
         other = Store(self.vectors, self.missed)
@@ -125,12 +117,12 @@ def test_shares_are_read():
 
 
 class Circles(HTMLParser):
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.found = 0
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found += tag == "circle"
 
 

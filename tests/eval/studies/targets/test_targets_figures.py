@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy
-from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from samples.planned_runs import make_collection, make_run
 
@@ -45,7 +44,7 @@ class Lab:
     base: str
     encode: Any
 
-    def run(self, pipeline: str, dataset: str) -> StoredRun:
+    def run(self, pipeline, dataset):
         return self.runs[0 if pipeline == self.base else -1]
 
 
@@ -160,7 +159,7 @@ def test_counts_in_the_trace(runs):
     counts = [{"added": i % 4, "seen": 6} for i in range(40)]
     run = traced(runs[0], counts)
 
-    def figure(**values: str) -> Any:
+    def figure(**values):
         return find(make(TraceMeasurement, stage="expand", count="added", **values), run)
 
     assert figure(figure="share").estimate == estimate_share(30, 40)
@@ -191,7 +190,7 @@ def test_duplicates_of_a_result_before(runs):
     run = show(runs[0], "abca")
     angles = {"a": 0, "b": 60, "c": 85}
 
-    def encode(texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode(texts):
         i = np.radians([angles[text] for text in texts])
         return np.stack([np.cos(i), np.sin(i)], axis=1)
 
@@ -222,7 +221,7 @@ def test_how_alike_the_first_results_are(runs):
     base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
     angles = {"a": 0, "b": 60, "c": 90}
 
-    def encode(texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode(texts):
         i = np.radians([angles[text] for text in texts])
         return np.stack([np.cos(i), np.sin(i)], axis=1)
 

@@ -1,7 +1,5 @@
 """Stale results are found where there are any."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from assay.eval.collections.card import Card
@@ -24,7 +22,7 @@ LINES = {"a": "One line.\nTwo lines.\n", "b": "Three lines.\nFour lines.\n"}
 class Lines(Retriever):
     """Cuts documents into lines and returns those that share a word with the query."""
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         self._chunks = []
         for document in documents:
             start = 0
@@ -34,7 +32,7 @@ class Lines(Retriever):
                 start = end
         return IndexReport(len(self._chunks))
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         words = set(query.split())
         found = [chunk for chunk in self._chunks if words & set(chunk.text.split())]
         return Ranking(tuple(Hit(chunk, 1.0) for chunk in found[:k]))
@@ -43,17 +41,17 @@ class Lines(Retriever):
 class Stubborn(Lines):
     """Keeps what it indexed first."""
 
-    def index(self, documents: Sequence[Document]) -> IndexReport:
+    def index(self, documents):
         return IndexReport(0) if hasattr(self, "_chunks") else super().index(documents)
 
 
 class Remembering(Lines):
     """Never forgets the answer to a query."""
 
-    def __init__(self) -> None:
-        self._answers: dict[str, Ranking] = {}
+    def __init__(self):
+        self._answers = {}
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query, k):
         return self._answers.setdefault(query, super().search(query, k))
 
 

@@ -272,7 +272,7 @@ def test_memory_does_not_grow_with_the_searches(tmp_path):
 def test_a_full_disk_is_told_in_a_line(tmp_path, monkeypatch):
     connect = sqlite3.connect
 
-    def connect_to_little(name: str) -> sqlite3.Connection:
+    def connect_to_little(name):
         made = connect(name)
         made.execute("PRAGMA max_page_count = 3")
         return made

@@ -7,9 +7,7 @@ For Phoenix: pip install arize-phoenix, `phoenix serve`, openinference-instrumen
 import importlib
 import json
 import os
-from collections.abc import Callable
 from time import sleep
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -27,7 +25,7 @@ COLLECTION = {
     "judgments": {"q1": {"guides/ferry.md": 1}, "q2": {"guides/train.md": 1}},
     "name": "guides",
 }
-CALLS: dict[str, Callable[[Any, str], Any]] = {
+CALLS = {
     "langchain": lambda retriever, query: retriever.invoke(query),
     "llamaindex": lambda retriever, query: retriever.retrieve(query),
     "haystack": lambda retriever, query: retriever.run({"words": {"query": query}}),

@@ -1,7 +1,6 @@
 """What the exporters of LangSmith and OpenLLMetry record is read as the searches that were made."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def test_openllmetry_without_a_database_reads_the_retriever():
 
 
 def test_milvus_events_of_several_queries_are_refused():
-    def make(*queries: int) -> dict[str, Any]:
+    def make(*queries):
         name = "db.search.result"
         events = [
             {
@@ -94,12 +93,12 @@ def runs():
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tracers import LangChainTracer
 
-    sent: dict[str, dict[str, Any]] = {}
+    sent = {}
 
     class Session(requests.Session):
         """Keeps what is posted, and patched, by the id of the run."""
 
-        def request(self, method: Any, url: Any, *_: Any, data: Any = None, **__: Any) -> Any:
+        def request(self, method, url, *_, data=None, **__):
             values = json.loads(data)
             sent.setdefault(values["id"], {}).update(values)
             answer = requests.Response()
@@ -131,7 +130,7 @@ def runs():
         raise OSError("no index")
 
     class Guides(BaseRetriever):
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        def _get_relevant_documents(self, query, *, run_manager):
             return [
                 Document(id=f"c{i}", page_content=text, metadata={"source": name})
                 for i, (text, name) in enumerate(TEXTS)
@@ -148,14 +147,14 @@ def runs():
 
 
 def nest(runs):
-    children: dict[str, list[dict[str, Any]]] = {}
+    children = {}
     copies = [{**run, "child_runs": children.setdefault(run["id"], [])} for run in runs]
     for run in copies:
         children.get(run["parent_run_id"], []).append(run)
     return [run for run in copies if not run["parent_run_id"]]
 
 
-FORMS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+FORMS = {
     "list": json.dumps,
     "lines": lambda runs: "".join(f"{json.dumps(run)}\n" for run in runs),
     "answer": lambda runs: json.dumps({"runs": runs, "cursors": {"next": None}}, indent=1),

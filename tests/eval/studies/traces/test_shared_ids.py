@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from typing import Any
 
 from doubles.spans import FERRY, Emitter, emit_search, flatten
 from hypothesis import given
@@ -21,7 +20,7 @@ def read(path):
         return list(book.traces()), book.faults
 
 
-PARTS: list[dict[str, Any]] = [
+PARTS = [
     {"id": "dogs.md", "text": f"Part {i} of the rules for dogs.", "score": 1 - i / 100}
     for i in range(30)
 ]

@@ -327,7 +327,7 @@ def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path):
 
 
 def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(tmp_path):
-    def write(emitter: Emitter) -> Path:
+    def write(emitter):
         path = tmp_path / "spans.jsonl"
         path.write_bytes(emitter.line())
         return path

@@ -79,7 +79,7 @@ def test_strata_hold_every_search_and_their_places():
 
 def test_chances_within_a_stratum_are_as_told():
     times = 400
-    seen: Counter[str] = Counter()
+    seen = Counter()
     chance = {}
     for seed in range(times):
         for query in draw(make_traffic(), 60, seed):
@@ -195,7 +195,7 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     assert whole.exit_code == 0, whole.output
     Path("asked").rename("whole")
 
-    def kill(*_: object) -> None:
+    def kill(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -30,10 +30,10 @@ def forecast(*sources):
 def test_only_texts_that_are_not_kept_are_to_be_embedded(tmp_path, monkeypatch):
     assert re.fullmatch(r"2 points on 1 kind of chunks: about \d+ s", forecast("none"))
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
-    embedded: list[str] = []
+    embedded = []
     keep = CachingEncoder.encode
 
-    def note(self: CachingEncoder, texts: list[str]) -> object:
+    def note(self, texts):
         embedded.extend(self.find_missing(texts))
         return keep(self, texts)
 

@@ -29,7 +29,7 @@ POINTS = [
 
 @given(st.one_of(POINTS))
 def test_the_front_is_what_no_other_point_beats(points):
-    def beaten(point: tuple[int, ...]) -> bool:
+    def beaten(point):
         return any(
             all(one <= two for one, two in zip(other[:-1], point[:-1], strict=True))
             and other[-1] >= point[-1]
@@ -48,7 +48,6 @@ def test_the_front_of_a_sweep_is_by_collection():
     fronts = {(item.collection, item.settings["fusion.k"]) for item in sweep.front}
     assert fronts == {("lamps", 10), ("lamps", 60), ("tides", 10)}
     best = sweep.best("lamps")
-    assert best is not None
     assert best.settings["fusion.k"] == 60
     assert sweep.best("nowhere") is None
 
@@ -67,7 +66,6 @@ def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for():
     sweep = make_priced()
     assert {item.settings["fusion.k"] for item in sweep.front} == {10, 30, 60}
     plot = draw(sweep, "lamps", "usd")
-    assert plot is not None
     assert [mark.front for mark in plot.marks] == [True, True, True]
     assert [mark.across.at for mark in plot.marks] == [0, 50, 100]
     assert plot.unplaced == 1

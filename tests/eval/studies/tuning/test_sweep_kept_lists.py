@@ -2,9 +2,6 @@
 
 import json
 import random
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.open_legs import count_open_legs
@@ -13,7 +10,6 @@ from assay.eval.running import runner as module
 from assay.eval.running.runner import Runner
 from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
-from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
@@ -36,14 +32,14 @@ OTHERS = (
 class Reader(CrossEncoder):
     """Scores texts by their length, and remembers what it was asked."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+    def __init__(self):
+        self.asked = []
 
     @property
-    def identity(self) -> str:
+    def identity(self):
         return "reader"
 
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+    def score(self, query, texts):
         self.asked += [(query, text) for text in texts]
         return [len(text) % 97 / 10 for text in texts]
 
@@ -58,10 +54,10 @@ def reader(monkeypatch):
 @pytest.fixture
 def searches(monkeypatch):
     """Every query that a leg searched for."""
-    made: list[str] = []
+    made = []
     real = KeywordLeg.search
 
-    def search(self: KeywordLeg, query: str, depth: int) -> LegResult:
+    def search(self, query, depth):
         made.append(query)
         return real(self, query, depth)
 
@@ -156,10 +152,10 @@ def test_no_more_indexes_are_open_than_legs_need(tmp_path, reader, monkeypatch):
 
 def test_many_points_are_timed_in_groups(tmp_path, reader, monkeypatch):
     monkeypatch.setattr(module, "MOST_TOGETHER", 2)
-    groups: list[int] = []
+    groups = []
     real = module.find_config_timing
 
-    def find(path: Path, configs: Any, *rest: Any) -> Any:
+    def find(path, configs, *rest):
         groups.append(len(configs))
         return real(path, configs, *rest)
 

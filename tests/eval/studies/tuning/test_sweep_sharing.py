@@ -1,9 +1,7 @@
 """What points of a sweep share, what is kept of them, and what a dry run says of both."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import pytest
 from tools.open_legs import count_open_legs
@@ -66,7 +64,7 @@ def test_a_point_scores_as_its_stored_run_bit_for_bit(sweep, tmp_path):
 def test_a_finished_point_is_only_read(sweep, tmp_path, monkeypatch):
     first = run(sweep, tmp_path, stored=False)
 
-    def fail(*_: Any) -> None:
+    def fail(*_):
         raise AssertionError("it was searched again")
 
     monkeypatch.setattr(cached_figures, "search_unstored", fail)
@@ -78,12 +76,10 @@ def test_a_finished_point_is_only_read(sweep, tmp_path, monkeypatch):
 def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
     sweep, tmp_path, monkeypatch
 ):
-    counted: list[int] = []
+    counted = []
     real = term_counts.count_terms
 
-    def count(
-        passages: Sequence[Sequence[str]], vocabulary: dict[str, int]
-    ) -> term_counts.TermCounts:
+    def count(passages, vocabulary):
         counted.append(len(passages))
         return real(passages, vocabulary)
 
