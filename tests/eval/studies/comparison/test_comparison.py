@@ -6,6 +6,7 @@ import pytest
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.statistics.estimates import Estimate, estimate_mean
 from assay.eval.statistics.paired import estimate_difference
@@ -248,9 +249,9 @@ def test_what_judging_could_make_of_the_difference_is_said(folder):
         "Judging what is unjudged could turn which run is better by nDCG@10: other less base is "
     )
     (bounds,) = compared.bounds
-    assert compared.as_json()["others"][0]["bounds"] == bounds.as_json()
+    assert to_json(compared)["others"][0]["bounds"] == to_json(bounds)
     assert bounds.low < compared.pairs[0].headline.difference.value < bounds.high
-    assert compare(runs[:2], MEASURES).as_json()["others"][0]["bounds"] is None
+    assert to_json(compare(runs[:2], MEASURES))["others"][0]["bounds"] is None
     for all_pairs, pairs in ((False, 2), (True, 3)):
         several = compare(runs, ("nDCG@10",), all_pairs=all_pairs)
         assert [(one.base, one.other) for one in several.bounds] == list(several.names)

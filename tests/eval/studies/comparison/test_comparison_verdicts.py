@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from samples.planned_runs import make_collection, make_run
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.significance import find_detectable
 from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
@@ -163,7 +164,7 @@ def test_types_that_differ_in_opposite_directions_are_named(folder):
     (first, second) = compared.pairs
     assert second.types_differ is not None
     assert first.types_differ <= 0.05
-    told = compared.as_json()["others"][0]
+    told = to_json(compared)["others"][0]
     assert told["conclusion"] == compared.conclusions[0]
     assert told["types_differ"] == first.types_differ
     swapped = compare([base, mixed], ("MRR@10",))

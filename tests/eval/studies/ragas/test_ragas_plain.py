@@ -10,6 +10,7 @@ from samples import report as report_sample
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.json_form import to_json
 from assay.eval.scoring import measures
 from assay.eval.studies.ragas.beside import compare
 from assay.eval.studies.ragas.metrics import METRICS, choose
@@ -125,7 +126,7 @@ def test_a_planted_disagreement_is_found(tmp_path):
     assert item.tau is None  # all queries have the same score
     worst = item.disagreements[0]
     assert (worst.ragas, worst.measure) == (pytest.approx(1 / 3), pytest.approx(1 / 5))
-    assert item.as_json()["disagreements"][0]["query"] == worst.query
+    assert to_json(item)["disagreements"][0]["query"] == worst.query
 
 
 def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path):
