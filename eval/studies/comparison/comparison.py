@@ -393,7 +393,7 @@ class Comparison:
 
     @property
     def shown_measures(self) -> tuple[str, ...]:
-        """The measures that are compared, and those shown beside them."""
+        """The measures that are compared, and those shown with them."""
         return (*self.measures, *self.beside)
 
     @property

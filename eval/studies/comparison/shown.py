@@ -22,7 +22,7 @@ from assay.eval.studies.comparison.pair import Pair
 )
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run under its display name, with the measures compared and those shown beside them."""
+    """A run under its display name, with the measures compared and those shown with them."""
 
     summary: Summary
     label: str
@@ -36,7 +36,7 @@ class ComparedRun:
 
     @property
     def values_beside(self) -> dict[str, float]:
-        """The means of the measures shown beside them, without intervals."""
+        """The means of the measures shown with them, without intervals."""
         return {name: self.summary.means[name].value for name in self.beside}
 
 
