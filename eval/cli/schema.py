@@ -4,7 +4,7 @@ The schema follows from a form, which `options.prints` or a study names: a type,
 for one that is imported when its schema is shown; `[form]` is a list, `{str: form}` a mapping, and
 `{"key": form}` an object with these keys alone. A key that ends with `?` may be missing. Below
 `"..."` stand types whose own keys are added, below `"-"` those of their keys that are not, and
-below `"*"` the form of all other keys, if there may be some. Of a tuple, any form may be printed.
+below `"*"` the form of all other keys, if there may be some. In a tuple, any form may be printed.
 """
 
 from importlib import import_module
