@@ -2,7 +2,6 @@
 
 import re
 from contextlib import closing
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,66 +9,57 @@ from tools.part_settings import read_settings
 
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
+from assay.retrievers.engines.registry import ENGINES as STORES
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-ENGINES: dict[str, dict[str, Any]] = {
-    "qdrant-edge": {"type": "qdrant-edge"},
-    "qdrant-edge dbsf": {"type": "qdrant-edge", "fusion": "dbsf"},
-    "qdrant-edge hnsw": {"type": "qdrant-edge", "exact": False},
-    "qdrant-edge weighted": {
-        "type": "qdrant-edge",
-        "weights": {"dense": 3.0, "keyword": 0.5},
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "postgres": {"type": "postgres"},
+UNEVEN = {"dense": 20, "keyword": 50}
+ENGINES = {
+    "qdrant-edge": {},
+    "qdrant-edge dbsf": {"fusion": "dbsf"},
+    "qdrant-edge hnsw": {"exact": False},
+    "qdrant-edge weighted": {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": UNEVEN},
+    "postgres": {},
     "postgres min-max": {
-        "type": "postgres",
         "fusion": "min-max",
         "weights": {"dense": 0.7, "keyword": 0.3},
         "text": {"rank": "ts_rank_cd", "normalisation": 0},
     },
-    "postgres hnsw": {"type": "postgres", "index": {"type": "hnsw"}},
-    "postgres ivfflat": {"type": "postgres", "index": {"type": "ivfflat", "lists": 5, "probes": 2}},
-    "postgres weighted": {
-        "type": "postgres",
-        "k": 1,
-        "weights": {"dense": 3.0, "keyword": 0.0},
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "sqlite": {"type": "sqlite"},
-    "sqlite min-max": {"type": "sqlite", "fusion": "min-max", "tokenizer": "trigram"},
+    "postgres hnsw": {"index": {"type": "hnsw"}},
+    "postgres ivfflat": {"index": {"type": "ivfflat", "lists": 5, "probes": 2}},
+    "postgres weighted": {"k": 1, "weights": {"dense": 3.0, "keyword": 0.0}, "depth": UNEVEN},
+    "sqlite": {},
+    "sqlite min-max": {"fusion": "min-max", "tokenizer": "trigram"},
     "sqlite weighted": {
-        "type": "sqlite",
         "tokenizer": "unicode61",
         "k": 1,
         "weights": {"dense": 3.0, "keyword": 0.0},
-        "depth": {"dense": 20, "keyword": 50},
+        "depth": UNEVEN,
     },
-    "lancedb": {"type": "lancedb"},
-    "lancedb linear": {
-        "type": "lancedb",
-        "fusion": "linear",
-        "fill": 0.9,
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "lancedb ivf-pq": {"type": "lancedb", "index": {"type": "ivf-pq"}},
-    "faiss": {"type": "faiss"},
-    "faiss hnsw": {"type": "faiss", "index": {"type": "hnsw", "ef": 20}},
-    "faiss hnsw-sq": {"type": "faiss", "index": {"type": "hnsw-sq", "ef": 20}},
-    "faiss ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "bits": 4}},
+    "lancedb": {},
+    "lancedb linear": {"fusion": "linear", "fill": 0.9, "depth": UNEVEN},
+    "lancedb ivf-pq": {"index": {"type": "ivf-pq"}},
+    "faiss": {},
+    "faiss hnsw": {"index": {"type": "hnsw", "ef": 20}},
+    "faiss hnsw-sq": {"index": {"type": "hnsw-sq", "ef": 20}},
+    "faiss ivf-pq": {"index": {"type": "ivf-pq", "bits": 4}},
     "faiss ivf-pq refined": {
-        "type": "faiss",
         "index": {"type": "ivf-pq", "bits": 5, "partitions": 4, "refine_factor": 3},
     },
-    "chroma": {"type": "chroma"},
-    "lancedb hnsw-sq": {"type": "lancedb", "index": {"type": "hnsw-sq", "ef": 10}},
+    "chroma": {},
+    "lancedb hnsw-sq": {"index": {"type": "hnsw-sq", "ef": 10}},
 }
 
 
+def choose(name, **changes):
+    """Return the settings of an engine, whose type is the first word of its name."""
+    values = {"type": name.split()[0], **ENGINES[name], **changes}
+    return read_settings(EngineSettings, values)
+
+
 def make(name, cache):
-    settings = read_settings(EngineSettings, ENGINES[name])
+    settings = choose(name)
     return lambda: settings.build(Resources(Cache(cache)))
 
 
@@ -93,11 +83,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def test_fusions_are_of_engines_and_their_rules_are_rules():
-    assert set(FUSED) < set(ENGINES)
-    assert {rule.name for rule in RULES} > OF_FUSION
-
-
 @pytest.mark.parametrize(("name", "rule"), CASES)
 def test_engines_keep_the_rules(name, rule, cache):
     rule.check(make(name, cache))
@@ -113,8 +98,7 @@ def test_engines_keep_the_rules(name, rule, cache):
 )
 def test_a_list_of_weight_0_adds_no_text(name, dense, keyword, cache):
     for side, weighed in enumerate((dense, keyword)):
-        settings = read_settings(EngineSettings, ENGINES[name] | weighed)
-        with closing(settings.build(Resources(Cache(cache)))) as engine:
+        with closing(choose(name, **weighed).build(Resources(Cache(cache)))) as engine:
             index(engine)
             for query in QUERIES:
                 lists = engine.lists(query, encode(query))
@@ -123,7 +107,50 @@ def test_a_list_of_weight_0_adds_no_text(name, dense, keyword, cache):
                 assert {i for i, _ in lists.dense} != {i for i, _ in lists.keyword}
 
 
-@pytest.mark.parametrize("name", [i for i, each in ENGINES.items() if "weights" in each])
-def test_a_fusion_of_no_list_is_refused(name):
-    with pytest.raises(ValidationError, match="one of dense and keyword must be above 0"):
-        read_settings(EngineSettings, ENGINES[name] | {"weights": {"dense": 0.0, "keyword": 0.0}})
+NO_LIST = {"weights": {"dense": 0.0, "keyword": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "problem"),
+    [
+        *((name, NO_LIST, "one of dense and keyword must be above 0")
+          for name in ("qdrant-edge", "postgres", "sqlite", "azure-cosmos-nosql", "mongodb")),
+        ("azure-ai-search", {"depth": {"keyword": 100}}, "fuses 1000 texts of the keyword list"),
+        ("azure-ai-search", {"m": 11}, "less than or equal to 10"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 50}}, "make both the same"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 2000, "keyword": 2000}}, "1000 texts at most"),
+        ("elasticsearch", {"depth": {"dense": 50}}, "make both the same"),
+        ("elasticsearch", {"weights": {"dense": 2.0}}, "rrf has no weights here"),
+        ("faiss", {"index": {"m": 1}}, "greater than or equal to 2"),
+        ("faiss", {"index": {"bits": 9}}, "less than or equal to 8"),
+        ("faiss", {"index": {"nprobe": 0}}, "greater than or equal to 1"),
+        ("faiss", {"index": {"seed": -1}}, "greater than or equal to 0"),
+        ("faiss", {"index": {"type": "ivf"}}, "Input should be"),
+        ("milvus", {"weights": {"dense": 0.5}}, "rrf has no weights in Milvus"),
+        ("milvus", {"fusion": "weighted", "weights": {"dense": 2.0}}, "Milvus takes 0 to 1"),
+        ("milvus", {"depth": {"dense": 16_384}}, "16384 texts at most"),
+        ("mongodb", {"depth": {"dense": 20_000}}, "10000 vectors at most"),
+        ("opensearch", {"depth": {"dense": 50, "keyword": 100}}, "make both the same"),
+        ("opensearch", {"knn": {"method": "hnsw"}, "depth": {"dense": 101}}, "no list deeper"),
+        ("opensearch", {"depth": {"dense": 10_001, "keyword": 10_001}}, "10000 candidates"),
+        ("opensearch", {"knn": {"ef_search": 50}}, "hnsw of faiss only"),
+        ("opensearch", {"fusion": {"type": "rrf", "weights": {"dense": 1.0, "keyword": 1.0}}},
+         "sum must be 1"),
+        ("opensearch", {"fusion": {"type": "normalisation", "normalisation": "z_score",
+                                   "combination": "harmonic_mean"}}, "arithmetic_mean only"),
+        ("postgres", {"index": {"type": "hnsw", "m": 40}}, "ef_construction"),
+        ("postgres", {"index": {"type": "flat"}}, "does not match any"),
+        ("postgres", {"text": {"language": "english'; --"}}, "should match pattern"),
+        ("qdrant", {"fusion": "dbsf", "weights": {"dense": 2.0}}, "dbsf has no weights"),
+        ("qdrant-edge", {"fusion": "dbsf", "weights": {"dense": 2.0}}, "dbsf has no weights"),
+        ("redis", {"depth": {"dense": 50}}, "make both the same"),
+        ("redis", {"weights": {"dense": 2.0}}, "rrf has no weights here"),
+        ("sql-server", {"exact": False}, "Input should be True"),
+        ("weaviate", {"depth": {"dense": 100, "keyword": 120}}, "depth: Weaviate"),
+        ("weaviate", {"depth": {"dense": 50, "keyword": 50}}, "depth: Weaviate"),
+        ("weaviate", {"depth": {"dense": 20_000}}, "depth: Weaviate"),
+    ],
+)  # fmt: skip
+def test_settings_that_a_store_does_not_allow(name, settings, problem):
+    with pytest.raises(ValidationError, match=problem):
+        STORES.types[name].model_validate({"type": name, **settings})

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from tools.processes import ROOT
 
 from assay.eval.report.renderers import markdown, page
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.targets.limits import Limits
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
@@ -66,7 +67,7 @@ def test_a_level_stands_behind_the_verdict(results):
     timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
     assert list_rows(timed)[0][-1] == "missed, alert"
     assert "| 248 | ms | missed, alert |" in render_markdown(timed)
-    assert read(timed.as_json()) == timed
+    assert read(to_json(timed)) == timed
 
 
 @pytest.mark.parametrize(

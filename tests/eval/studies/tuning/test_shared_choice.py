@@ -4,6 +4,7 @@ import pytest
 from samples.choices import make_choice
 from samples.claims import make_claims
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.collections import CollectionEffect, Collections
 from assay.eval.studies.comparison.differences import Contrast, judge_family
@@ -48,7 +49,7 @@ def test_what_is_better_in_the_mean_is_shipped_with_what_to_expect_of_a_new_coll
     assert "in the mean of 3 collections, on questions that had no part" in found.conclusion
     assert "The best is better on each of them." in found.conclusion
     assert "On a new collection: between +0.1" in found.conclusion
-    assert found.as_json()["over"]["base"]["new_collection"]["n"] == 3
+    assert to_json(found)["over"]["base"]["new_collection"]["n"] == 3
 
 
 def test_what_is_better_on_each_of_two_is_shipped_though_their_mean_is_too_wide():
