@@ -73,18 +73,23 @@ def accept(asked: AcceptOptions, as_json: bool) -> None:
     Runs that are degraded, sampled, or of code that was not committed are refused. Commit the file:
     its diff shows the queries that changed.
     """
+    from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import SUFFIXES
     from assay.eval.runs.stored import find, load
     from assay.eval.studies.gate import baseline as baselining
     from assay.eval.studies.gate.running import baselines_folder
     from assay.eval.studies.gate.settings import load_settings
+    from assay.eval.studies.run.run_list import list_runs
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.locks import changing
 
     run = asked.run
     if run.endswith(SUFFIXES):
-        raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
+        name, rows = load_config(run).name, list_runs(reports_folder(), scored=False)
+        newest = next((row.id for row in rows if row.config == name), "")
+        way = f"the newest of it is {newest}" if newest else f"`assay run {run}` makes one"
+        raise AssayError(f"{run}: a baseline is made of a run, not of a config; {way}")
     stored = load(find(reports_folder(), run))
     folder = baselines_folder(asked.baselines)
     manifest = stored.manifest

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 from doubles.contract_server import (
-    Asked,
     ContractServer,
     RefusedError,
     Reply,
-    Scores,
     add_up,
     only,
     rank,
@@ -46,7 +44,7 @@ class Index:
     made: dict[str, Any]
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def named(self, kind: str) -> dict[str, Any]:
+    def named(self, kind):
         """Return the field of a kind: `key`, `analyzer` or `dimensions`."""
         (found,) = [each for each in self.made["fields"] if each.get(kind)]
         return dict(found)
@@ -62,13 +60,13 @@ class AzureSearchDouble(ContractServer):
     # Of so many documents each is not stored when it first comes.
     unstored: int = 0
 
-    def refuse(self, refused: RefusedError) -> Reply:
+    def refuse(self, refused):
         return Reply({"error": {"code": "", "message": str(refused)}}, refused.status)
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked):
         require(asked.headers.get(self.key_header) == self.key, "Access denied", 403)
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         require(asked.query.get("api-version") == API, "another version")
         if asked.path == "/indexes":
             if asked.method == "GET":
@@ -101,7 +99,7 @@ class AzureSearchDouble(ContractServer):
                 return Reply(self._search(name, asked.json))
         raise RefusedError(405, "no such method")
 
-    def _define(self, made: dict[str, Any]) -> dict[str, Any]:
+    def _define(self, made):
         only(made, "name", "description", "fields", "similarity", "vectorSearch")
         require(re.fullmatch(NAME, made["name"]) and 2 <= len(made["name"]) <= 128, "name")
         require(len(made.get("description") or "") <= 4000, "description")
@@ -129,7 +127,7 @@ class AzureSearchDouble(ContractServer):
         self.indexes[made["name"]] = Index(made)
         return made
 
-    def _store(self, index: Index, body: dict[str, Any]) -> Reply:
+    def _store(self, index, body):
         only(body, "value")
         require(1 <= len(body["value"]) <= 1000, "1 to 1,000 documents")
         key, near = index.named("key")["name"], index.named("dimensions")
@@ -153,7 +151,7 @@ class AzureSearchDouble(ContractServer):
             )
         return Reply({"value": results}, 200 if all(it["status"] for it in results) else 207)
 
-    def _search(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _search(self, name, body):
         only(body, *SEARCH)
         index, top, skip = self.indexes[name], body.get("top", 50), body.get("skip", 0)
         require(top >= 0 and 0 <= skip <= 100_000, "top, skip")
@@ -168,9 +166,7 @@ class AzureSearchDouble(ContractServer):
         found = add_up([rank(it) for it in lists], weights) if len(lists) > 1 else lists[0]
         wanted = found[skip : skip + top]
         page = wanted[: self.page]
-        answer: dict[str, Any] = {
-            "value": [{"@search.score": score, key: each} for each, score in page]
-        }
+        answer = {"value": [{"@search.score": score, key: each} for each, score in page]}
         if len(wanted) > len(page):
             following = {**body, "skip": skip + len(page), "top": top - len(page)}
             answer["@search.nextPageParameters"] = following
@@ -179,7 +175,7 @@ class AzureSearchDouble(ContractServer):
             )
         return answer
 
-    def _near(self, index: Index, query: dict[str, Any]) -> Scores:
+    def _near(self, index, query):
         only(query, "kind", "vector", "k", "fields", "weight", "exhaustive")
         near = index.named("dimensions")
         require(query["kind"] == "vector" and query["fields"] == near["name"], "fields")
@@ -189,7 +185,7 @@ class AzureSearchDouble(ContractServer):
         found = rank_vectors(vectors, query["vector"])[: query["k"]]
         return [(key, float(np.float32(1 / (2 - cosine)))) for key, cosine in found]
 
-    def _match(self, index: Index, words: str, body: dict[str, Any]) -> Scores:
+    def _match(self, index, words, body):
         require(body.get("queryType", "simple") == "simple", "queryType")
         require(body.get("searchMode", "any") == "any", "this searches for any word")
         require(body.get("scoringStatistics", "local") in ("local", "global"), "statistics")

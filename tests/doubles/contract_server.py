@@ -10,11 +10,12 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import ThreadingTCPServer
 from threading import Lock, Thread
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
@@ -37,7 +38,7 @@ class Asked:
     number: int = 0
 
     @property
-    def json(self) -> Any:
+    def json(self):
         return json.loads(self.body)
 
 
@@ -52,7 +53,7 @@ class Reply:
     half: bool = False
 
     @property
-    def content(self) -> bytes:
+    def content(self):
         if self.body is None:
             return b""
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
@@ -61,7 +62,7 @@ class Reply:
 class RefusedError(Exception):
     """The service refuses a request: its status, and why."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status, reason):
         super().__init__(reason)
         self.status = status
 
@@ -82,21 +83,21 @@ class ContractServer(ABC):
     url: str = ""
 
     @abstractmethod
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         """Return what the reference says of a request. Raises RefusedError."""
 
-    def refuse(self, refused: RefusedError) -> Reply:
+    def refuse(self, refused):
         """Return an error as the service writes it."""
         return self.fail(refused.status, str(refused))
 
-    def fail(self, status: int, said: str) -> Reply:
+    def fail(self, status, said):
         """Return an error of a status, by code and message or by type and reason."""
         cause = {"code": "x", "message": said, "type": "x", "reason": said}
         wait = {"Retry-After": "0.1", "x-ms-retry-after-ms": "100"} if status == 429 else {}
         error = {"error": cause, "status": status, "code": "x", "message": said}
         return Reply(error, status, wait)
 
-    def misbehave(self, kind: str, said: str, asked: Asked) -> Reply:
+    def misbehave(self, kind, said, asked):
         """Return what is answered in a bad way: of a status, late, by half, or as no server does.
 
         With `unheard` what is asked is done, and the answer comes too late.
@@ -114,37 +115,37 @@ class ContractServer(ABC):
         return self.fail(int(kind), said)
 
     @property
-    def kept(self) -> set[str]:
+    def kept(self):
         """The names of what is there."""
         return set(self.indexes)
 
-    def lose_a_text(self) -> None:
+    def lose_a_text(self):
         (index,) = self.indexes.values()
         del index.documents[min(index.documents)]
 
-    def find_note(self) -> tuple[dict[str, Any], str]:
+    def find_note(self):
         """Return what holds the only note, and the note's key there."""
         (index,) = self.indexes.values()
         return index.made, "description"
 
-    def rewrite_note(self, old: str, new: str) -> None:
+    def rewrite_note(self, old, new):
         """Put something else into the only note."""
         holder, key = self.find_note()
         assert old in holder[key]
         holder[key] = holder[key].replace(old, new)
 
-    def name(self, asked: Asked) -> str:
+    def name(self, asked):
         """Return what kind of request it is."""
         return f"{asked.path} {asked.method}"
 
-    def lag(self, count: int) -> int:
+    def lag(self, count):
         """Return what is told of a count: too little, for as long as `uncounted` says."""
         if self.uncounted and count:
             self.uncounted -= 1
             return count - 1
         return count
 
-    def _handle(self, asked: Asked, act: Callable[[Asked], Any] | None = None) -> Any:
+    def _handle(self, asked, act=None):
         """Return the reply to a request, or what `act` makes of it."""
         with self.lock:
             same = (asked.method, asked.path)
@@ -159,11 +160,11 @@ class ContractServer(ABC):
             except RefusedError as refused:
                 return self.refuse(refused)
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked):
         require(asked.headers.get(self.key_header) == self.key, "invalid key", 401)
 
     @contextmanager
-    def serve(self) -> Iterator[str]:
+    def serve(self):
         """Serve on a free port, whose address is given."""
         double = self
 
@@ -171,7 +172,7 @@ class ContractServer(ABC):
             protocol_version = "HTTP/1.1"
             wbufsize = -1
 
-            def handle_all(self) -> None:
+            def handle_all(self):
                 parts = urlsplit(self.path)
                 reply = double._handle(
                     Asked(
@@ -194,13 +195,13 @@ class ContractServer(ABC):
 
             do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_all  # noqa: N815
 
-            def log_message(self, *_: Any) -> None: ...
+            def log_message(self, *_): ...
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
             block_on_close = False
 
-            def handle_error(self, *_: Any) -> None: ...  # who asked has gone
+            def handle_error(self, *_): ...  # who asked has gone
 
         server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{server.server_port}"
@@ -212,32 +213,51 @@ class ContractServer(ABC):
             server.server_close()
 
 
-def require(holds: object, reason: str, status: int = 400) -> None:
+@contextmanager
+def serve_tcp(handler, scheme):
+    """Serve connections by `handler` on a free port, whose address is given."""
+
+    class Server(ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
+        allow_reuse_address = True
+
+        def handle_error(self, *_): ...  # who asked has gone
+
+    with Server(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield f"{scheme}://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+def require(holds, reason, status=400):
     """Raise RefusedError where something does not hold."""
     if not holds:
         raise RefusedError(status, reason)
 
 
-def only(given: Mapping[str, Any], *allowed: str) -> None:
+def only(given, *allowed):
     """Raise RefusedError where a body has other keys."""
     require(given.keys() <= set(allowed), f"unknown: {sorted(given.keys() - set(allowed))}")
 
 
-def tokenize(text: str) -> list[str]:
+def tokenize(text):
     """Return the words of a text in lower case."""
     return re.findall(r"[^\W_]+", text.lower())
 
 
 @cache
-def count_words(text: str) -> Counter[str]:
+def count_words(text):
     return Counter(tokenize(text))
 
 
-def rank_words(texts: Mapping[str, str], query: str, k1: float = 1.2, b: float = 0.75) -> Scores:
+def rank_words(texts, query, k1=1.2, b=0.75):
     """Return the texts that share words with the query and their BM25 scores, best first."""
     counts = {name: count_words(text) for name, text in texts.items()}
     mean = sum(map(Counter.total, counts.values())) / max(len(counts), 1)
-    scores: Counter[str] = Counter()
+    scores = Counter()
     for word in dict.fromkeys(tokenize(query)):
         holders = [name for name, words in counts.items() if words[word]]
         idf = math.log(1 + (len(counts) - len(holders) + 0.5) / (len(holders) + 0.5))
@@ -247,7 +267,7 @@ def rank_words(texts: Mapping[str, str], query: str, k1: float = 1.2, b: float =
     return sorted(scores.items(), key=lambda pair: -pair[1])
 
 
-def rank_vectors(vectors: Mapping[str, Sequence[float]], query: Sequence[float]) -> Scores:
+def rank_vectors(vectors, query):
     """Return all texts with their cosine, greatest first."""
     if not vectors:
         return []
@@ -259,21 +279,21 @@ def rank_vectors(vectors: Mapping[str, Sequence[float]], query: Sequence[float])
     return [(names[i], float(cosines[i])) for i in order]
 
 
-def rank(found: Scores, constant: float = 60.0) -> Scores:
+def rank(found, constant=60.0):
     """Return what each of a list adds by its rank, ranks from 1."""
     return [(key, 1 / (constant + i)) for i, (key, _) in enumerate(found, start=1)]
 
 
-def scale(found: Scores) -> Scores:
+def scale(found):
     """Scale scores to their range; those that are all equal become 1."""
     scores = [score for _, score in found]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     return [(key, (score - low) / (high - low) if high > low else 1.0) for key, score in found]
 
 
-def add_up(lists: Sequence[Scores], weights: Sequence[float] = (1.0, 1.0)) -> Scores:
+def add_up(lists, weights=(1.0, 1.0)):
     """Return the weighted sum of scores in 32 bits, greatest first, equal ones by key."""
-    scores: dict[Any, Any] = defaultdict(lambda: np.float32(0))
+    scores = defaultdict(lambda: np.float32(0))
     for found, weight in zip(lists, weights, strict=True):
         for key, score in found:
             scores[key] += np.float32(weight * score)

@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 import numpy as np
 from doubles.contract_server import (
-    Asked,
     ContractServer,
     RefusedError,
     Reply,
@@ -90,26 +89,26 @@ class CosmosDouble(ContractServer):
     unindexed: int = 0
 
     @property
-    def indexes(self) -> dict[str, Container]:
+    def indexes(self):
         """The containers of texts."""
         return {name: each for name, each in self.containers.items() if name != "notes"}
 
-    def find_note(self) -> tuple[dict[str, Any], str]:
+    def find_note(self):
         (item,) = self.containers["notes"].documents.values()
         return item, "note"
 
-    def refuse(self, refused: RefusedError) -> Reply:
+    def refuse(self, refused):
         # Of a query that no single partition can serve the client asks for the plan.
         headers = {"x-ms-substatus": "1004"} if "directly served" in str(refused) else {}
         error = {"code": str(refused.status), "message": str(refused)}
         return Reply(error, refused.status, headers)
 
-    def name(self, asked: Asked) -> str:
+    def name(self, asked):
         kinds = {PLAN: "plan", BATCH: "batch", QUERY: "query", UPSERT: "upsert"}
         kind = next((it for header, it in kinds.items() if is_set(asked, header)), "")
         return f"{asked.path.rstrip('/')} {asked.method} {kind}"
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked):
         """Hold the signature against that of "Access control on Azure Cosmos DB resources"."""
         parts = asked.path.strip("/").split("/") if asked.path != "/" else []
         kind = parts[-1 - (len(parts) % 2 == 0)] if parts else ""
@@ -122,7 +121,7 @@ class CosmosDouble(ContractServer):
         require(fits, "The input authorization token can't serve the request", 401)
         require(asked.headers.get("x-ms-version") == API, "x-ms-version")
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         require(len(asked.body) <= BYTES, "Request size is too large", 413)
         parts = asked.path.strip("/").split("/")
         match asked.method, parts:
@@ -147,7 +146,7 @@ class CosmosDouble(ContractServer):
                 return self._answer(asked, method, name, rest)
         raise RefusedError(405, "no such method")
 
-    def _answer(self, asked: Asked, method: str, name: str, rest: list[str]) -> Reply:
+    def _answer(self, asked, method, name, rest):
         container = self.containers[name]
         match method, rest:
             case "GET", []:
@@ -183,7 +182,7 @@ class CosmosDouble(ContractServer):
                 return Reply(asked.json, 201)
         raise RefusedError(405, "no such method")
 
-    def _make(self, made: dict[str, Any]) -> dict[str, Any]:
+    def _make(self, made):
         require(re.fullmatch(r"[^/\\#?]{1,255}", made["id"]), "id")
         require(made["id"] not in self.containers, "it exists", 409)
         only(made, "id", "partitionKey", "indexingPolicy", "vectorEmbeddingPolicy",
@@ -206,7 +205,7 @@ class CosmosDouble(ContractServer):
         self.containers[made["id"]] = Container({**made, "_rid": made["id"]})
         return self.containers[made["id"]].made
 
-    def _store(self, container: Container, asked: Asked) -> Reply:
+    def _store(self, container, asked):
         """Do all of a batch, or nothing of it."""
         require(1 <= len(asked.json) <= 100, "1 to 100 operations")
         (partition,) = json.loads(asked.headers[PARTITION])
@@ -221,7 +220,7 @@ class CosmosDouble(ContractServer):
         container.documents |= {it["resourceBody"]["id"]: it["resourceBody"] for it in asked.json}
         return Reply([{"statusCode": 201} for _ in asked.json])
 
-    def _query(self, container: Container, asked: Asked) -> Reply:
+    def _query(self, container, asked):
         only(asked.json, "query", "parameters")
         query, documents = asked.json["query"], container.documents
         if query == COUNT:
@@ -239,7 +238,7 @@ class CosmosDouble(ContractServer):
         rows = [{"id": key, "score": score} for key, score in scores.items()]
         return self._page(asked, sorted(rows, key=lambda it: -it["score"])[: int(found[1])])
 
-    def _page(self, asked: Asked, rows: list[dict[str, Any]]) -> Reply:
+    def _page(self, asked, rows):
         most = min(int(asked.headers.get("x-ms-max-item-count", 1000)), self.page)
         require(most > 0, "x-ms-max-item-count")
         start = int(asked.headers.get(CONTINUATION) or 0)
@@ -247,11 +246,11 @@ class CosmosDouble(ContractServer):
         return Reply({"Documents": rows[start : start + most]}, headers=more)
 
 
-def is_set(asked: Asked, header: str) -> bool:
+def is_set(asked, header):
     return asked.headers.get(header, "").lower() == "true"
 
 
-def plan(query: str) -> dict[str, Any]:
+def plan(query):
     """Return how the client is to run a ranked query: component by component."""
     if found := WORDS.fullmatch(query):
         top, where, terms, weights = int(found[1]), found[2], found[3], None
@@ -302,7 +301,7 @@ def plan(query: str) -> dict[str, Any]:
     }
 
 
-def count(query: str, documents: Documents) -> dict[str, Any]:
+def count(query, documents):
     """Return the statistics of the words of a query."""
     words = [count_words(it["text"]) for it in documents.values()]
     hits = [sum(bool(it[json.loads(term)]) for it in words) for term in STATISTICS.findall(query)]
@@ -311,7 +310,7 @@ def count(query: str, documents: Documents) -> dict[str, Any]:
     return {"documentCount": len(words), "fullTextStatistics": statistics}
 
 
-def rank(found: re.Match[str], query: str, documents: Documents) -> list[dict[str, Any]]:
+def rank(found, query, documents):
     """Return the rows of a component query, each with its scores of all components."""
     top, where, by = int(found[1]), found[2], found[3]
     require("documentdb" not in query, "a place that the client has to fill")
@@ -335,7 +334,7 @@ def rank(found: re.Match[str], query: str, documents: Documents) -> list[dict[st
     return sorted(rows, key=lambda row: -row["orderByItems"][0]["item"])[:top]
 
 
-def score(function: re.Match[str], documents: Documents) -> dict[str, float]:
+def score(function, documents):
     """Return the score of each document by a function: the cosine, or BM25."""
     vector, terms, total, words, hits = function.groups()
     if vector:
@@ -352,7 +351,7 @@ def score(function: re.Match[str], documents: Documents) -> dict[str, float]:
     return scores
 
 
-def score_near(query: list[float], documents: Documents) -> dict[str, float]:
+def score_near(query, documents):
     if not documents:
         return {}
     matrix = np.array([it["vector"] for it in documents.values()])

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 from doubles.contract_server import (
-    Asked,
     ContractServer,
     RefusedError,
     Reply,
-    Scores,
     add_up,
     only,
     rank,
@@ -42,9 +40,8 @@ class Index:
     pending: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
-    def properties(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.made["mappings"]["properties"]
-        return found
+    def properties(self):
+        return self.made["mappings"]["properties"]
 
 
 @dataclass
@@ -59,11 +56,11 @@ class ElasticsearchDouble(ContractServer):
     unstored: int = 0
     shards_answering: int = 1
 
-    def find_note(self) -> tuple[dict[str, Any], str]:
+    def find_note(self):
         (index,) = self.indexes.values()
         return index.made["mappings"]["_meta"], "assay"
 
-    def refuse(self, refused: RefusedError) -> Reply:
+    def refuse(self, refused):
         kinds = {403: "security_exception", 404: "index_not_found_exception"}
         kind = kinds.get(refused.status, "parsing_exception")
         if "media-type" in str(refused):
@@ -75,11 +72,11 @@ class ElasticsearchDouble(ContractServer):
             {"error": {"root_cause": [cause], **cause}, "status": refused.status}, refused.status
         )
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked):
         known = asked.headers.get("authorization") == f"ApiKey {self.key}"
         require(known, "unable to authenticate with provided credentials", 401)
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         for header in ("accept", "content-type"):
             given = asked.headers.get(header)
             accepted = ACCEPTED.fullmatch(given or "application/json")
@@ -89,10 +86,10 @@ class ElasticsearchDouble(ContractServer):
                 require(fits, "Invalid media-type value on headers [Accept, Content-Type]", 400)
         return self._reply(self._answer(asked))
 
-    def _reply(self, body: Any, status: int = 200) -> Reply:
+    def _reply(self, body, status=200):
         return Reply(body, status, {"X-Elastic-Product": "Elasticsearch"})
 
-    def _answer(self, asked: Asked) -> dict[str, Any]:
+    def _answer(self, asked):
         if (asked.method, asked.path) == ("GET", "/_nodes/_local/os"):
             return {"nodes": {"x": {"version": self.version}}}
         if (asked.method, asked.path) == ("GET", "/assay_*/_mapping"):
@@ -135,7 +132,7 @@ class ElasticsearchDouble(ContractServer):
                 return {"timed_out": False, "_shards": shards, "hits": {"hits": hits}}
         raise RefusedError(405, "Incorrect HTTP method")
 
-    def _create(self, name: str, made: dict[str, Any]) -> dict[str, Any]:
+    def _create(self, name, made):
         require(re.fullmatch(NAME, name), f"invalid index name [{name}]")
         require(name not in self.indexes, f"index [{name}] already exists")
         only(made, "settings", "mappings")
@@ -164,7 +161,7 @@ class ElasticsearchDouble(ContractServer):
         self.indexes[name] = Index(made)
         return {"acknowledged": True, "shards_acknowledged": True, "index": name}
 
-    def _store(self, index: Index, body: bytes) -> dict[str, Any]:
+    def _store(self, index, body):
         require(len(body) <= BYTES, "the request is too large", 413)
         require(body.endswith(b"\n"), "The bulk request must be terminated by a newline [\\n]")
         lines = [json.loads(line) for line in body.splitlines()]
@@ -172,7 +169,7 @@ class ElasticsearchDouble(ContractServer):
         for action, document in zip(lines[::2], lines[1::2], strict=True):
             only(action, "index")
             only(action["index"], "_id")
-            result: dict[str, Any] = {"_id": action["index"]["_id"], "status": 201}
+            result = {"_id": action["index"]["_id"], "status": 201}
             if self.unstored:
                 self.unstored -= 1
                 error = {"type": "es_rejected_execution_exception", "reason": "queue is full"}
@@ -185,7 +182,7 @@ class ElasticsearchDouble(ContractServer):
             items.append({"index": result})
         return {"errors": any("error" in it["index"] for it in items), "items": items}
 
-    def _search(self, index: Index, body: dict[str, Any]) -> Scores:
+    def _search(self, index, body):
         only(body, *SEARCH)
         require(body.get("_source") is False, "this gives no source")
         require(("query" in body) != ("retriever" in body), "cannot specify both")
@@ -196,7 +193,7 @@ class ElasticsearchDouble(ContractServer):
             return self._match(index, body["query"])[:size]
         return self._retrieve(index, body["retriever"], size)[:size]
 
-    def _retrieve(self, index: Index, retriever: dict[str, Any], size: int) -> Scores:
+    def _retrieve(self, index, retriever, size):
         require(len(retriever) == 1, "one retriever")
         ((kind, told),) = retriever.items()
         if kind == "standard":
@@ -227,7 +224,7 @@ class ElasticsearchDouble(ContractServer):
             lists.append(scale(found) if len({score for _, score in found}) > 1 else found)
         return add_up(lists, [it["weight"] for it in told["retrievers"]])[:window]
 
-    def _near(self, index: Index, told: dict[str, Any]) -> Scores:
+    def _near(self, index, told):
         only(told, *KNN)
         vector = index.properties[told["field"]]
         require(vector["type"] == "dense_vector", "the field is no dense_vector")
@@ -239,7 +236,7 @@ class ElasticsearchDouble(ContractServer):
         found = rank_vectors(vectors, told["query_vector"])[: told["k"]]
         return [(key, float(np.float32((1 + cosine) / 2))) for key, cosine in found]
 
-    def _match(self, index: Index, query: dict[str, Any]) -> Scores:
+    def _match(self, index, query):
         if "bool" in query:
             only(query["bool"], "must", "filter")
             (must,), (listed,) = query["bool"]["must"], query["bool"]["filter"]
@@ -255,13 +252,13 @@ class ElasticsearchDouble(ContractServer):
         return rank_words(texts, told["query"], bm25["k1"], bm25["b"])
 
 
-def _list_ids(query: dict[str, Any]) -> set[str]:
+def _list_ids(query):
     only(query, "ids")
     only(query["ids"], "values")
     return set(query["ids"]["values"])
 
 
-def _find_fault(index: Index, document: dict[str, Any]) -> str:
+def _find_fault(index, document):
     if unknown := document.keys() - index.properties.keys():
         return f"mapping set to strict, dynamic introduction of {sorted(unknown)} is not allowed"
     for name, told in index.properties.items():

@@ -5,10 +5,9 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 KEY = "sk-test-0123456789abcdef"
 OUTPUT = 10  # tokens of each answer
@@ -25,13 +24,13 @@ class Call:
     body: dict[str, Any]
 
     @property
-    def texts(self) -> list[str]:
+    def texts(self):
         """The texts of the user's message, as they are ordered."""
         content = self.body["messages"][0]["content"]
         return [content] if isinstance(content, str) else [part["text"] for part in content]
 
     @property
-    def pair(self) -> tuple[str, str]:
+    def pair(self):
         """The document and the chunk that are asked about; of other questions all, and nothing."""
         text = "\n".join(self.texts)
         if "<chunk>" not in text:
@@ -92,14 +91,14 @@ class LanguageModelServer:
     and read by calls that come after it.
     """
 
-    def __init__(self, react: Callable[[Call], Reaction] = lambda call: None) -> None:
+    def __init__(self, react=lambda call: None):
         self.react = react
-        self.calls: list[Call] = []
-        self.answered: Counter[tuple[str, str]] = Counter()
+        self.calls = []
+        self.answered = Counter()
         self.most_at_once = 0
-        self.usages: list[dict[str, int]] = []
+        self.usages = []
         self._at_once = 0
-        self._cached: set[str] = set()
+        self._cached = set()
         self._lock = threading.Lock()
         outer = self
 
@@ -107,10 +106,10 @@ class LanguageModelServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True  # else the body waits for the headers to be received
 
-            def log_message(self, *args: object) -> None:
+            def log_message(self, *args):
                 pass
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 outer._serve(self, body)
 
@@ -118,15 +117,15 @@ class LanguageModelServer:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
 
-    def _serve(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+    def _serve(self, handler, body):
         with self._lock:
             before = sum(call.body == body for call in self.calls)
             headers = {name.lower(): value for name, value in handler.headers.items()}
@@ -142,7 +141,7 @@ class LanguageModelServer:
             with self._lock:
                 self._at_once -= 1
 
-    def _answer(self, handler: BaseHTTPRequestHandler, call: Call) -> None:
+    def _answer(self, handler, call):
         reaction = self.react(call)
         if isinstance(reaction, Hang):
             time.sleep(reaction.seconds)
@@ -172,7 +171,7 @@ class LanguageModelServer:
             return
         self._send(handler, *self._reply(call, reaction), {})
 
-    def _reply(self, call: Call, reaction: Say | None) -> tuple[int, bytes]:
+    def _reply(self, call, reaction):
         """Return the status and the body of an answer."""
         said = reaction or Say(f"About {call.pair[1].split()[0]}.")
         speak = self._anthropic if call.path == "/v1/messages" else self._openai
@@ -181,9 +180,7 @@ class LanguageModelServer:
             self.answered[call.pair] += 1
         return 200, content
 
-    def _send(
-        self, handler: BaseHTTPRequestHandler, code: int, content: bytes, headers: dict[str, str]
-    ) -> None:
+    def _send(self, handler, code, content, headers):
         handler.send_response(code)
         handler.send_header("content-type", "application/json")
         if content:
@@ -193,7 +190,7 @@ class LanguageModelServer:
         handler.end_headers()
         handler.wfile.write(content)
 
-    def _anthropic(self, call: Call, said: Say) -> dict[str, Any]:
+    def _anthropic(self, call, said):
         parts = call.body["messages"][0]["content"]
         usage = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
         for part in parts:
@@ -217,7 +214,7 @@ class LanguageModelServer:
             "usage": usage,
         }
 
-    def _openai(self, call: Call, said: Say) -> dict[str, Any]:
+    def _openai(self, call, said):
         document = call.pair[0]
         cached = len(document.encode()) // 4 if document in self._cached else 0
         self._cached.add(document)
@@ -228,7 +225,7 @@ class LanguageModelServer:
             "total_tokens": prompt + OUTPUT,
             "prompt_tokens_details": {"cached_tokens": cached},
         }
-        message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
+        message = {"role": "assistant", "content": said.text, "refusal": None}
         return {
             "id": f"chatcmpl-{call.number}",
             "object": "chat.completion",

@@ -10,17 +10,16 @@ import base64
 import hashlib
 import re
 import secrets
-import socketserver
 import struct
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock, Thread
+from socketserver import BaseRequestHandler
+from threading import Lock
 from typing import Any
 
 import bson
-from doubles.contract_server import RefusedError, Scores, only, rank_vectors, rank_words, require
+from doubles.contract_server import RefusedError, only, rank_vectors, rank_words, require, serve_tcp
 from doubles.mongodb_fusion import fuse_ranks, fuse_scores
 from doubles.mongodb_wire import Command, read_message, receive, sign
 
@@ -54,32 +53,19 @@ class MongoDouble:
     unready: int = 1
     lock: Lock = field(default_factory=Lock)
 
-    @contextmanager
-    def serve(self) -> Iterator[str]:
+    def serve(self):
         """Serve on a free port, whose address is given."""
         double = self
 
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
+        class Handler(BaseRequestHandler):
+            def handle(self):
                 double._converse(self.request)
 
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads = True
-            block_on_close = False
-            allow_reuse_address = True
+        return serve_tcp(Handler, "mongodb")
 
-            def handle_error(self, *_: Any) -> None: ...  # who asked has gone
-
-        with Server(("127.0.0.1", 0), Handler) as server:
-            Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-            try:
-                yield f"mongodb://127.0.0.1:{server.server_address[1]}"
-            finally:
-                server.shutdown()
-
-    def _converse(self, connection: Any) -> None:
+    def _converse(self, connection):
         """Answer the messages of one connection until it ends."""
-        session: dict[str, Any] = {}
+        session = {}
         while head := receive(connection, 16):
             length, request, _, operation = struct.unpack("<iiii", head)
             require(operation == OP_MSG, "only OP_MSG is spoken")
@@ -94,7 +80,7 @@ class MongoDouble:
                 return
             connection.sendall(packed)
 
-    def _answer(self, command: Command, session: dict[str, Any]) -> Answer:
+    def _answer(self, command, session):
         self.asked.append(command)
         if faulty := self.fault(command):
             return faulty
@@ -111,18 +97,18 @@ class MongoDouble:
         return Answer({"ok": 1, **told})
 
     @property
-    def key(self) -> str:
+    def key(self):
         """The password that it knows."""
         return PASSWORD
 
-    def name(self, asked: Command) -> str:
+    def name(self, asked):
         return str(asked.body)
 
-    def answer(self, asked: Command) -> None:
+    def answer(self, asked):
         """Do what is asked."""
         getattr(self, f"_do_{asked.name}")(asked.body)
 
-    def misbehave(self, kind: str, said: str, asked: Command) -> Answer:
+    def misbehave(self, kind, said, asked):
         """Return what is answered in a bad way, as those of other vendors do."""
         match kind:
             case "unheard":
@@ -139,27 +125,27 @@ class MongoDouble:
         return Answer({"ok": 0, "code": code, "errmsg": said})
 
     @property
-    def kept(self) -> set[str]:
+    def kept(self):
         """The names of what is there."""
         notes = self.collections.get("notes", {})
         return {*notes, *self.collections, *self.indexes} - {"notes"}
 
-    def lose_a_text(self) -> None:
+    def lose_a_text(self):
         (name,) = self.kept
         del self.collections[name][0]
 
-    def rewrite_note(self, old: str, new: str) -> None:
+    def rewrite_note(self, old, new):
         (note,) = self.collections["notes"].values()
         assert old in note["note"]
         note["note"] = note["note"].replace(old, new)
 
-    def _do_hello(self, body: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
+    def _do_hello(self, body, session):
         sizes = {"maxBsonObjectSize": 1 << 24, "maxMessageSizeBytes": 48_000_000}
         limits = {"maxWriteBatchSize": 100_000, "minWireVersion": 0, "maxWireVersion": 27}
         known = {"saslSupportedMechs": ["SCRAM-SHA-256"]} if "saslSupportedMechs" in body else {}
         return {"isWritablePrimary": True, "readOnly": False, **sizes, **limits, **known}
 
-    def _do_saslStart(self, body: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+    def _do_saslStart(self, body, session):  # noqa: N802
         require(body["mechanism"] == "SCRAM-SHA-256", "mechanism")
         bare = body["payload"].decode()[3:]
         user, nonce = re.fullmatch("n=([^,]*),r=(.*)", bare).groups()  # type: ignore[union-attr]
@@ -169,7 +155,7 @@ class MongoDouble:
         session |= {"user": user, "salt": salt, "bare": bare, "first": first}
         return {"conversationId": 1, "done": False, "payload": first.encode()}
 
-    def _do_saslContinue(self, body: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+    def _do_saslContinue(self, body, session):  # noqa: N802
         final = body["payload"].decode()
         without, _, proof = final.partition(",p=")
         salted = hashlib.pbkdf2_hmac("sha256", PASSWORD.encode(), session["salt"], ITERATIONS)
@@ -183,27 +169,27 @@ class MongoDouble:
         server = base64.b64encode(sign(sign(salted, b"Server Key"), message)).decode()
         return {"conversationId": 1, "done": True, "payload": f"v={server}".encode()}
 
-    def _do_ping(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_ping(self, body):
         return {}
 
     _do_endSessions = _do_ping  # noqa: N815
 
-    def _do_buildInfo(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+    def _do_buildInfo(self, body):  # noqa: N802
         return {"version": self.version}
 
     _do_buildinfo = _do_buildInfo
 
-    def _do_create(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_create(self, body):
         require(body["create"] not in self.collections, "Collection already exists", 48)
         self.collections[body["create"]] = {}
         return {}
 
-    def _do_drop(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_drop(self, body):
         self.collections.pop(body["drop"], None)
         self.indexes.pop(body["drop"], None)
         return {}
 
-    def _do_update(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_update(self, body):
         stored = self.collections.setdefault(body["update"], {})
         for each in body["updates"]:
             only(each, "q", "u", "upsert", "multi")
@@ -211,29 +197,22 @@ class MongoDouble:
             stored[each["q"]["_id"]] = {**each["u"], "_id": each["q"]["_id"]}
         return {"n": len(body["updates"]), "nModified": 0}
 
-    def _do_delete(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_delete(self, body):
         stored = self.collections.get(body["delete"], {})
         gone = [stored.pop(each["q"]["_id"], None) for each in body["deletes"]]
         return {"n": sum(each is not None for each in gone)}
 
-    def _do_find(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_find(self, body):
         require(not body["filter"], "all are found")
         found = list(self.collections.get(body["find"], {}).values())
         return self._page(body["find"], found[: body.get("limit") or None], body)
 
-    def _do_getMore(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+    def _do_getMore(self, body):  # noqa: N802
         require(body["getMore"] in self.cursors, "CursorNotFound", 43)
         rest = self.cursors.pop(body["getMore"])
         return self._page(body["collection"], rest, body, "nextBatch", body["getMore"])
 
-    def _page(
-        self,
-        name: str,
-        found: list[Any],
-        body: dict[str, Any],
-        batch: str = "firstBatch",
-        cursor: int = 0,
-    ) -> dict[str, Any]:
+    def _page(self, name, found, body, batch="firstBatch", cursor=0):
         """Return a part of an answer, with a cursor for what is left."""
         page, rest = found[:BATCH], found[BATCH:]
         if rest:
@@ -242,7 +221,7 @@ class MongoDouble:
         space = f"{body['$db']}.{name}"
         return {"cursor": {"id": cursor if rest else 0, "ns": space, batch: page}}
 
-    def _do_createSearchIndexes(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+    def _do_createSearchIndexes(self, body):  # noqa: N802
         name = body["createSearchIndexes"]
         require(name in self.collections, f"Collection '{name}' does not exist.", 26)
         for made in body["indexes"]:
@@ -259,11 +238,11 @@ class MongoDouble:
             self.indexes.setdefault(name, {})[made["name"]] = made
         return {"indexesCreated": [{"name": made["name"]} for made in body["indexes"]]}
 
-    def _do_aggregate(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _do_aggregate(self, body):
         name = body["aggregate"]
         return self._page(name, self._run(name, body["pipeline"]), body)
 
-    def _run(self, name: str, pipeline: list[dict[str, Any]]) -> list[Any]:
+    def _run(self, name, pipeline):
         """Return what a pipeline gives; each stage has one key."""
         (first, given), *rest = ((next(iter(it)), next(iter(it.values()))) for it in pipeline)
         if first == "$listSearchIndexes":
@@ -288,19 +267,19 @@ class MongoDouble:
                 require(value["score"] == {"$meta": metas.get(kind, "score")}, "$meta")
         return [{"_id": key, "score": score} for key, score in scored]
 
-    def _lag(self, count: int) -> int:
+    def _lag(self, count):
         if self.uncounted and count:
             self.uncounted -= 1
             return count - 1
         return count
 
-    def _index(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _index(self, name, given):
         index = self.indexes.get(name, {}).get(given["index"])
         require(index, f"no search index {given['index']}", NO_INDEX)
         assert index
         return index
 
-    def _search(self, name: str, stage: str, given: dict[str, Any]) -> Scores:
+    def _search(self, name, stage, given):
         documents = self.collections.get(name, {})
         if stage == "$search":
             only(given, "index", "text")

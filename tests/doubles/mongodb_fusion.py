@@ -1,18 +1,17 @@
 """$rankFusion and $scoreFusion as MongoDB's manual and source have them, of lists already found."""
 
 from math import exp
-from typing import Any
 
-from doubles.contract_server import RefusedError, Scores, only, require
+from doubles.contract_server import RefusedError, only, require
 
 BAD = 2
 
 
-def fuse_ranks(lists: dict[str, Scores], given: dict[str, Any]) -> Scores:
+def fuse_ranks(lists, given):
     only(given["input"], "pipelines")
     weights = given.get("combination", {}).get("weights", {})
     require(weights.keys() <= lists.keys() and min(weights.values()) >= 0, "weights")
-    scores: dict[Any, float] = {}
+    scores = {}
     for name, found in lists.items():
         values = [score for _, score in found]
         for key, score in found:
@@ -21,11 +20,11 @@ def fuse_ranks(lists: dict[str, Scores], given: dict[str, Any]) -> Scores:
     return _order(scores)
 
 
-def fuse_scores(lists: dict[str, Scores], given: dict[str, Any]) -> Scores:
+def fuse_scores(lists, given):
     only(given["input"], "pipelines", "normalization")
     only(given["combination"], "method", "expression")
     require(given["combination"]["method"] == "expression", "method")
-    scaled: dict[str, dict[Any, float]] = {}
+    scaled = {}
     for name, found in lists.items():
         values = [score for _, score in found]
         match given["input"]["normalization"]:
@@ -45,7 +44,7 @@ def fuse_scores(lists: dict[str, Scores], given: dict[str, Any]) -> Scores:
     return _order({key: _evaluate(expression, names, key) for key in keys})
 
 
-def _evaluate(expression: Any, names: dict[str, dict[Any, float]], key: Any) -> float:
+def _evaluate(expression, names, key):
     if isinstance(expression, str):
         require(expression in names, f"Use of undefined variable: {expression}", 17276)
         return names[expression].get(key, 0.0)
@@ -59,5 +58,5 @@ def _evaluate(expression: Any, names: dict[str, dict[Any, float]], key: Any) -> 
     return values[0] * values[1] if operator == "$multiply" else values[0] / values[1]
 
 
-def _order(scores: dict[Any, float]) -> Scores:
+def _order(scores):
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))

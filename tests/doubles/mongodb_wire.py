@@ -16,7 +16,7 @@ class Command:
     body: dict[str, Any]
 
 
-def receive(connection: Any, length: int) -> bytes:
+def receive(connection, length):
     """Return so many bytes; none where the connection has ended."""
     content = b""
     while len(content) < length:
@@ -27,7 +27,7 @@ def receive(connection: Any, length: int) -> bytes:
     return content
 
 
-def read_message(content: bytes) -> Command:
+def read_message(content):
     """Return the command of an OP_MSG: a document, and lists of them by their names."""
     i, body = 4, {}
     while i < len(content):
@@ -43,5 +43,5 @@ def read_message(content: bytes) -> Command:
     return Command(next(iter(body)), body)
 
 
-def sign(key: bytes, message: bytes) -> bytes:
+def sign(key, message):
     return hmac.new(key, message, "sha256").digest()

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doubles.contract_server import (
-    Asked,
     ContractServer,
     RefusedError,
     Reply,
@@ -38,7 +37,7 @@ class PineconeDouble(ContractServer):
     key_header = "api-key"
     indexes: dict[str, Index] = field(default_factory=dict)
 
-    def rewrite_note(self, old: str, new: str) -> None:
+    def rewrite_note(self, old, new):
         (index,) = self.indexes.values()
         tags = index.made["tags"]
         whole = "".join(tags.values())
@@ -46,12 +45,12 @@ class PineconeDouble(ContractServer):
         whole = whole.replace(old, new)
         tags |= {name: whole[i * 120 : (i + 1) * 120] for i, name in enumerate(tags)}
 
-    def refuse(self, refused: RefusedError) -> Reply:
+    def refuse(self, refused):
         codes = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS"}
         error = {"code": codes.get(refused.status, "INVALID_ARGUMENT"), "message": str(refused)}
         return Reply({"error": error, "status": refused.status}, refused.status)
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         require(asked.headers.get("x-pinecone-api-version") == API, "another version")
         match asked.method, asked.path.strip("/").split("/"):
             case "GET", ["indexes"]:
@@ -71,11 +70,11 @@ class PineconeDouble(ContractServer):
                 return Reply({"matches": matches, "namespace": space, "usage": usage})
         raise RefusedError(404, "no such path")
 
-    def _find(self, name: str) -> Index:
+    def _find(self, name):
         require(name in self.indexes, f"Resource {name} not found", 404)
         return self.indexes[name]
 
-    def _describe(self, name: str) -> dict[str, Any]:
+    def _describe(self, name):
         index = self._find(name)
         ready = not index.unready
         return {
@@ -84,7 +83,7 @@ class PineconeDouble(ContractServer):
             "status": {"ready": ready, "state": "Ready" if ready else "Initializing"},
         }
 
-    def _create(self, made: dict[str, Any]) -> dict[str, Any]:
+    def _create(self, made):
         only(made, "name", "schema", "deployment", "tags", "deletion_protection", "read_capacity")
         name = made["name"]
         require(re.fullmatch("[a-z0-9]([a-z0-9-]{0,43}[a-z0-9])?", name), "name")
@@ -103,7 +102,7 @@ class PineconeDouble(ContractServer):
         self.indexes[name] = Index({"deletion_protection": "disabled", **made})
         return self._describe(name)
 
-    def _change(self, method: str, name: str, asked: Asked) -> Reply:
+    def _change(self, method, name, asked):
         index = self._find(name)
         if method == "GET":
             index.unready = max(index.unready - 1, 0)
@@ -116,12 +115,12 @@ class PineconeDouble(ContractServer):
             return Reply(None, 202)
         return Reply(self._describe(name))
 
-    def _count(self, index: Index) -> dict[str, Any]:
+    def _count(self, index):
         count = self.lag(len(index.documents))
         spaces = {"texts": {"vectorCount": count}}
         return {"namespaces": spaces, "indexFullness": 0, "totalVectorCount": count}
 
-    def _upsert(self, index: Index, body: dict[str, Any]) -> dict[str, Any]:
+    def _upsert(self, index, body):
         require(not index.unready, "the index is not ready")
         only(body, "documents")
         documents = body["documents"]
@@ -136,7 +135,7 @@ class PineconeDouble(ContractServer):
             index.documents[document["_id"]] = document
         return {"upserted_count": len(documents)}
 
-    def _search(self, index: Index, body: dict[str, Any]) -> list[dict[str, Any]]:
+    def _search(self, index, body):
         only(body, "score_by", "top_k", "include_fields", "filter")
         require(1 <= body["top_k"] <= 10_000, "top_k")
         (clause,) = body["score_by"]
@@ -149,7 +148,7 @@ class PineconeDouble(ContractServer):
         return [{"_id": name, "_score": score} for name, score in found[: body["top_k"]]]
 
 
-def _check_tags(tags: dict[str, str]) -> None:
+def _check_tags(tags):
     require(len(tags) <= 20, "20 tags at most")
     for name, value in tags.items():
         require(re.fullmatch("[A-Za-z0-9_-]{1,80}", name), "a tag's key")

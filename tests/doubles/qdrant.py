@@ -4,11 +4,9 @@ It serves tests of the adapter, not figures: it is Python, and has no graph.
 """
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import grpc as rpc
 from doubles.contract_server import Asked, ContractServer, Reply, require
@@ -29,27 +27,27 @@ class QdrantDouble(ContractServer):
     queries_by_grpc: int = 0
 
     @property
-    def kept(self) -> set[str]:
+    def kept(self):
         """The names of the collections."""
         return {each.name for each in self.client.get_collections().collections}
 
-    def lose_a_text(self) -> None:
+    def lose_a_text(self):
         (name,) = self.kept
         self.client.delete(name, [0])
 
-    def rewrite_note(self, old: str, new: str) -> None:
+    def rewrite_note(self, old, new):
         """Put something else into the only note."""
         (name,) = self.kept
         note = self.client.get_collection(name).config.metadata["assay"]
         assert old in note
         self.client.update_collection(name, metadata={"assay": note.replace(old, new)})
 
-    def fail(self, status: int, said: str) -> Reply:
+    def fail(self, status, said):
         """Return an error as Qdrant writes it."""
         headers = {"Retry-After": "1"} if status == 429 else {}
         return Reply({"status": {"error": said}, "time": 0.0}, status, headers)
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         """Return status and result."""
         if asked.path == "/":
             return Reply({"title": "qdrant", "version": self.version})
@@ -57,7 +55,7 @@ class QdrantDouble(ContractServer):
         result = result.model_dump(mode="json") if hasattr(result, "json") else result
         return Reply({"result": result, "status": "ok", "time": 0.0})
 
-    def _try(self, act: Any) -> Any:
+    def _try(self, act):
         try:
             return act()
         except ValueError as error:
@@ -65,7 +63,7 @@ class QdrantDouble(ContractServer):
             status = next((it for said, it in known.items() if said in str(error)), 400)
             require(False, str(error), status)
 
-    def _act(self, asked: Asked) -> Any:
+    def _act(self, asked):
         client, body = self.client, asked.json if asked.body else {}
         if asked.path == "/collections":
             return client.get_collections()
@@ -94,7 +92,7 @@ class QdrantDouble(ContractServer):
             metadata=given.metadata,
         )
 
-    def _query(self, name: str, asked: models.QueryRequest) -> Any:
+    def _query(self, name, asked):
         return self.client.query_points(
             name,
             query=asked.query,
@@ -106,13 +104,13 @@ class QdrantDouble(ContractServer):
         )
 
     @contextmanager
-    def serve_grpc(self) -> Iterator[int]:
+    def serve_grpc(self):
         """Answer queries by gRPC on a free port, which is given."""
         double = self
 
         class Points(grpc.PointsServicer):  # type: ignore[misc]
-            def Query(self, request: Any, context: Any) -> Any:  # noqa: N802
-                def act(_: Asked) -> Any:
+            def Query(self, request, context):  # noqa: N802
+                def act(_):
                     double.queries_by_grpc += 1
                     asked = GrpcToRest.convert_query_points(request)
                     found = double._try(lambda: double._query(request.collection_name, asked))

@@ -8,22 +8,20 @@ Searches are exact, no analyzer stems, and no word is a stop word.
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Lock, Thread
-from typing import Any
+from socketserver import StreamRequestHandler
+from threading import Lock
 
 import numpy as np
 from doubles.contract_server import (
     RefusedError,
-    Scores,
     add_up,
     rank,
     rank_vectors,
     rank_words,
     require,
+    serve_tcp,
 )
 
 WORDS = re.compile(r"@text:\(([^\W_]+(?:\|[^\W_]+)*)\)")
@@ -61,10 +59,10 @@ class RedisDouble:
 
     key = PASSWORD
 
-    def name(self, asked: list[str]) -> str:
+    def name(self, asked):
         return " ".join(asked)
 
-    def misbehave(self, kind: str, said: str, asked: list[str]) -> Said:
+    def misbehave(self, kind, said, asked):
         """Return what is answered in a bad way, as those of vendors do."""
         match kind:
             case "unheard":
@@ -80,21 +78,21 @@ class RedisDouble:
         return Said(f"-{code} {said}\r\n")
 
     @property
-    def kept(self) -> set[str]:
+    def kept(self):
         """The names of what is there."""
         return {name.decode() for name in self.hashes["assay:notes"]} | set(self.indexes)
 
-    def lose_a_text(self) -> None:
+    def lose_a_text(self):
         (index,) = self.indexes.values()
         del index.documents["0"]
 
-    def rewrite_note(self, old: str, new: str) -> None:
+    def rewrite_note(self, old, new):
         notes = self.hashes["assay:notes"]
         ((name, note),) = notes.items()
         assert old.encode() in note
         notes[name] = note.replace(old.encode(), new.encode())
 
-    def answer(self, parts: list[bytes], session: dict[str, bool]) -> Any:
+    def answer(self, parts, session):
         """Return the answer to a command. Raises RefusedError with the whole of an error."""
         told = [part.decode(errors="replace") for part in parts]
         if told[0] == "AUTH":
@@ -133,7 +131,7 @@ class RedisDouble:
                 return self._fuse(index, told, parts)
         raise RefusedError(0, f"ERR unknown command '{kind}'")
 
-    def _set(self, key: str, fields: Sequence[bytes]) -> int:
+    def _set(self, key, fields):
         values = dict(zip(fields[::2], fields[1::2], strict=True))
         name, _, position = key.rpartition(":")
         if name in self.indexes:
@@ -144,7 +142,7 @@ class RedisDouble:
             self.hashes[key] |= values
         return len(values)
 
-    def _create(self, name: str, told: list[str]) -> str:
+    def _create(self, name, told):
         require(name not in self.indexes, "Index already exists")
         given = " ".join(told[2:])
         shape = (
@@ -158,7 +156,7 @@ class RedisDouble:
         self.indexes[name] = Index(int(found[1]))
         return "OK"
 
-    def _search(self, index: Index, told: list[str], parts: list[bytes]) -> list[Any]:
+    def _search(self, index, told, parts):
         require(told[-2:] == ["DIALECT", "2"], "ERR dialect")
         limit = int(told[told.index("LIMIT") + 2])
         name = told[1]
@@ -170,7 +168,7 @@ class RedisDouble:
             rows = [(key, str(score)) for key, score in _match(index, told[2])[:limit]]
         return [len(rows), *(part for key, told_ in rows for part in (f"{name}:{key}", told_))]
 
-    def _fuse(self, index: Index, told: list[str], parts: list[bytes]) -> list[Any]:
+    def _fuse(self, index, told, parts):
         require("DIALECT" not in told, "DIALECT is not supported in FT.HYBRID")
         require(told[2] == "SEARCH" and told[6:10] == ["VSIM", "@vector", "$vector", "KNN"], "ERR")
         i = told.index("COMBINE")
@@ -190,20 +188,19 @@ class RedisDouble:
         ]
         return ["total_results", len(scores), "results", results, "warnings", list(self.warnings)]
 
-    def _near(self, index: Index, parts: list[bytes]) -> Scores:
+    def _near(self, index, parts):
         query = np.frombuffer(parts[parts.index(b"PARAMS") + 3], "<f4")
         require(len(query) == index.dimensions, "ERR the vector does not match the dimensions")
         vectors = {key: np.frombuffer(row["vector"], "<f4") for key, row in index.documents.items()}
         return rank_vectors({key: it.tolist() for key, it in vectors.items()}, query.tolist())
 
-    @contextmanager
-    def serve(self) -> Iterator[str]:
+    def serve(self):
         """Serve on a free port, whose address is given."""
         double = self
 
         class Handler(StreamRequestHandler):
-            def handle(self) -> None:
-                session: dict[str, bool] = {}
+            def handle(self):
+                session = {}
                 while line := self.rfile.readline():
                     parts = [self._read() for _ in range(int(line[1:]))]
                     told = [part.decode(errors="replace") for part in parts]
@@ -223,24 +220,14 @@ class RedisDouble:
                         reply = f"-{refused}\r\n".encode()
                     self.wfile.write(reply)
 
-            def _read(self) -> bytes:
+            def _read(self):
                 length = int(self.rfile.readline()[1:])
                 return self.rfile.read(length + 2)[:-2]
 
-        class Server(ThreadingTCPServer):
-            daemon_threads = True
-            block_on_close = False
-            allow_reuse_address = True
-
-            def handle_error(self, *_: Any) -> None: ...  # who asked has gone
-
-        with Server(("127.0.0.1", 0), Handler) as server:
-            Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-            yield f"redis://127.0.0.1:{server.server_address[1]}"
-            server.shutdown()
+        return serve_tcp(Handler, "redis")
 
 
-def encode(value: Any) -> bytes:
+def encode(value):
     """Return a value as version 2 of the protocol writes it."""
     if isinstance(value, list):
         return b"*%d\r\n" % len(value) + b"".join(map(encode, value))
@@ -252,7 +239,7 @@ def encode(value: Any) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(data), data)
 
 
-def _match(index: Index, query: str) -> Scores:
+def _match(index, query):
     found = WORDS.fullmatch(query)
     if found is None:
         raise RefusedError(0, f"Syntax error at offset 0 near {query}")

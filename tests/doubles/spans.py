@@ -1,13 +1,10 @@
 """Spans made by OpenTelemetry's own SDK, in the forms in which they are stored."""
 
 import json
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -18,28 +15,28 @@ DOGS = {"id": "c2", "text": "Dogs travel on deck.", "score": 0.25}
 class Emitter:
     """A provider of its own, and what it has made."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._exporter = InMemorySpanExporter()
         self.provider = TracerProvider()
         self.provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         self.tracer = self.provider.get_tracer("app")
 
     @property
-    def spans(self) -> Sequence[ReadableSpan]:
+    def spans(self):
         return self._exporter.get_finished_spans()
 
     @contextmanager
-    def span(self, name: str, **attributes: Any) -> Iterator[trace.Span]:
+    def span(self, name, **attributes):
         """Make a span; `input__value` is the attribute input.value."""
         named = {key.replace("__", "."): value for key, value in attributes.items()}
         with self.tracer.start_as_current_span(name, attributes=named) as span:
             yield span
 
-    def line(self) -> bytes:
+    def line(self):
         """All spans as a line of OTLP, as a Collector's file exporter writes it."""
         return json.dumps(self.otlp_json()).encode() + b"\n"
 
-    def otlp_json(self) -> dict[str, Any]:
+    def otlp_json(self):
         from google.protobuf.json_format import MessageToDict
 
         batch = MessageToDict(encode_spans(self.spans))
@@ -52,7 +49,7 @@ class Emitter:
         return batch
 
 
-def list_spans(batch: dict[str, Any]) -> list[dict[str, Any]]:
+def list_spans(batch):
     return [
         span
         for resource in batch["resourceSpans"]
@@ -61,9 +58,7 @@ def list_spans(batch: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def flatten(
-    documents: Sequence[dict[str, Any]], name: str = "retrieval.documents"
-) -> dict[str, Any]:
+def flatten(documents, name="retrieval.documents"):
     """Return documents as OpenInference flattens them."""
     keys = {"id": "id", "text": "content", "score": "score"}
     return {
@@ -73,9 +68,7 @@ def flatten(
     }
 
 
-def emit_search(
-    query: str, found: Sequence[dict[str, Any]], emitter: Emitter | None = None
-) -> Emitter:
+def emit_search(query, found, emitter=None):
     """Make the spans of a chain with a retriever, as OpenInference's instrumentation does."""
     emitter = emitter or Emitter()
     kind = "openinference.span.kind"

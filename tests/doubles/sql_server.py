@@ -9,12 +9,9 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
 
 import numpy as np
-import pytest
 
 NAME = "(assay_[0-9a-f]{16}_[0-9a-f]{8})"
 PASSWORD = "se}cret;PWD=x"
@@ -28,25 +25,25 @@ class SqlServerDouble:
     NAME and SIZE in the place of names and dimensions.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.version, self.edition = "17.0.1000.7", 3
-        self.tables: dict[str, dict[int, np.ndarray]] = {}
-        self.notes: dict[str, str] | None = None
-        self.connections: list[str] = []
-        self.statements: set[str] = set()
-        self.fault: Callable[[str], Exception | None] = lambda statement: None
+        self.tables = {}
+        self.notes = None
+        self.connections = []
+        self.statements = set()
+        self.fault = lambda statement: None
         self.lock = threading.RLock()
 
-    def serve(self, patch: pytest.MonkeyPatch) -> None:
+    def serve(self, patch):
         """Be what the environment names, and what is imported as the driver."""
-        made: Any = ModuleType("mssql_python")
+        made = ModuleType("mssql_python")
         made.connect = self.connect
         patch.setitem(sys.modules, "mssql_python", made)
         patch.setenv("SQL_SERVER_URL", "sqlserver://db.example:1444/passages")
         patch.setenv("SQL_SERVER_USER", "me")
         patch.setenv("SQL_SERVER_PASSWORD", PASSWORD)
 
-    def connect(self, told: str, autocommit: bool, timeout: int) -> "Connection":
+    def connect(self, told, autocommit, timeout):
         assert not autocommit
         assert timeout >= 1
         self.connections.append(told)
@@ -60,27 +57,27 @@ class Connection:
 
     timeout = 0
 
-    def __init__(self, server: SqlServerDouble) -> None:
+    def __init__(self, server):
         self.server = server
-        self.tables: dict[str, dict[int, np.ndarray]] | None = None
-        self.notes: dict[str, str] | None = None
+        self.tables = None
+        self.notes = None
 
-    def cursor(self) -> "Cursor":
+    def cursor(self):
         return Cursor(self)
 
-    def begin(self) -> None:
+    def begin(self):
         if self.tables is None:
             self.server.lock.acquire()
             self.tables = copy.deepcopy(self.server.tables)
             self.notes = copy.deepcopy(self.server.notes)
 
-    def commit(self) -> None:
+    def commit(self):
         if self.tables is not None:
             self.server.tables, self.server.notes = self.tables, self.notes
             self.tables = self.notes = None
             self.server.lock.release()
 
-    def close(self) -> None:
+    def close(self):
         if self.tables is not None:
             self.tables = self.notes = None
             self.server.lock.release()
@@ -89,12 +86,12 @@ class Connection:
 class Cursor:
     """Executes one statement after the other."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection):
         self.connection = connection
-        self.description: list[str] | None = None
-        self.rows: list[tuple[Any, ...]] = []
+        self.description = None
+        self.rows = []
 
-    def execute(self, statement: str, *given: Any) -> None:
+    def execute(self, statement, *given):
         server = self.connection.server
         plain = re.sub(VECTOR, "VECTOR(SIZE)", re.sub(NAME, "NAME", statement))
         server.statements.add(plain)
@@ -109,29 +106,29 @@ class Cursor:
                 return
         raise AssertionError(f"no statement of the adapter's: {statement}")
 
-    def fetchall(self) -> list[tuple[Any, ...]]:
+    def fetchall(self):
         return self.rows
 
-    def close(self) -> None:
+    def close(self):
         self.rows = []
 
 
-def make(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> None:
+def make(connection, match, given):
     assert match[1] == match[2]
     connection.tables.setdefault(match[1], {})
 
 
-def make_notes(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> None:
+def make_notes(connection, match, given):
     connection.notes = {} if connection.notes is None else connection.notes
 
 
-def add_note(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> None:
+def add_note(connection, match, given):
     name, note = given
     assert name not in connection.notes
     connection.notes[name] = note
 
 
-def put(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> None:
+def put(connection, match, given):
     table = connection.tables[match[1]]
     for row in json.loads(*given):
         assert row["position"] not in table, "the primary key is violated"
@@ -139,14 +136,12 @@ def put(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> N
         table[row["position"]] = np.array(row["vector"], np.float32)
 
 
-def take_out(connection: Connection, match: re.Match[str], given: Sequence[Any]) -> None:
+def take_out(connection, match, given):
     for position in json.loads(*given):
         connection.tables[match[1]].pop(position, None)
 
 
-def nearest(
-    connection: Connection, match: re.Match[str], given: Sequence[Any]
-) -> list[tuple[Any, ...]]:
+def nearest(connection, match, given):
     most, vector, *allowed = given
     asked = np.array(json.loads(vector), np.float32)
     assert len(asked) == int(match[1])
@@ -160,7 +155,7 @@ def nearest(
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:most]
 
 
-MEANINGS: dict[str, Callable[[Connection, re.Match[str], Sequence[Any]], Any]] = {
+MEANINGS = {
     r"SELECT CAST\(SERVERPROPERTY\('ProductVersion'\) AS nvarchar\(128\)\),\n"
     r"CAST\(SERVERPROPERTY\('EngineEdition'\) AS int\)": lambda c, m, g: [
         (c.server.version, c.server.edition)

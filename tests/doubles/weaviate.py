@@ -5,7 +5,7 @@ documents and source state it. It serves tests of the adapter, not figures.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +18,6 @@ from doubles.contract_server import (
     Asked,
     ContractServer,
     Reply,
-    Scores,
     add_up,
     rank,
     rank_vectors,
@@ -50,7 +49,7 @@ class Collection:
     documents: dict[str, str] = field(default_factory=dict)
     vectors: dict[str, Any] = field(default_factory=dict)
 
-    def find(self, asked: Any) -> Scores:
+    def find(self, asked):
         """Return identifiers with what a search gives them, best first."""
         allowed = self._allow(asked)
         if asked.HasField("near_vector"):
@@ -69,7 +68,7 @@ class Collection:
         fused = [rank(found, 59) if ranked else scale(found) for found in lists]
         return add_up(fused, (alpha, 1 - alpha))[: asked.limit]
 
-    def _allow(self, asked: Any) -> Any:
+    def _allow(self, asked):
         if not asked.HasField("filters"):
             return self.documents.keys()
         given = asked.filters
@@ -80,14 +79,14 @@ class Collection:
         assert given.operator == given.OPERATOR_CONTAINS_ANY
         return self.documents.keys() & listed
 
-    def _near(self, packed: bytes, allowed: Any) -> Scores:
+    def _near(self, packed, allowed):
         vector = np.frombuffer(packed, np.float32)
         for held in self.vectors.values():
             require(len(held) == len(vector), "vector lengths don't match")
         held = {key: vector for key, vector in self.vectors.items() if key in allowed}
         return rank_vectors(held, vector)
 
-    def _match(self, query: str, allowed: Any) -> Scores:
+    def _match(self, query, allowed):
         given = self.made["invertedIndexConfig"]
         stop = STOP_WORDS if given["stopwords"]["preset"] == "en" else set()
         words = " ".join(word for word in tokenize(query) if word not in stop)
@@ -109,15 +108,15 @@ class WeaviateDouble(ContractServer):
     indexes: dict[str, Collection] = field(default_factory=dict)
     grpc_port: int = 0
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked):
         known = asked.headers.get("authorization") == f"Bearer {self.key}"
         require(known, "unauthorized: invalid api key", 401)
 
-    def requests(self, method: str) -> list[Any]:
+    def requests(self, method):
         """Return the requests of a method of gRPC."""
         return [METHODS[method].FromString(it.body) for it in self.asked if it.path == method]
 
-    def answer(self, asked: Asked) -> Reply:
+    def answer(self, asked):
         """Return what is told over REST."""
         name = asked.path.split("/")[-1]
         match asked.method, asked.path.split("/")[2:]:
@@ -146,7 +145,7 @@ class WeaviateDouble(ContractServer):
             self.indexes[name].made = asked.json
         return Reply(self.indexes[name].made)
 
-    def _search(self, asked: Any) -> Any:
+    def _search(self, asked):
         reply = search_get_pb2.SearchReply()
         kind = "distance" if asked.HasField("near_vector") else "score"
         for name, value in self._find(asked).find(asked):
@@ -156,7 +155,7 @@ class WeaviateDouble(ContractServer):
             setattr(told, f"{kind}_present", True)
         return reply
 
-    def _batch(self, asked: Any) -> Any:
+    def _batch(self, asked):
         reply = batch_pb2.BatchObjectsReply()
         for i, given in enumerate(asked.objects):
             text = given.properties.non_ref_properties["text"]
@@ -169,20 +168,20 @@ class WeaviateDouble(ContractServer):
             collection.vectors[given.uuid] = np.frombuffer(packed, np.float32)
         return reply
 
-    def _aggregate(self, asked: Any) -> Any:
+    def _aggregate(self, asked):
         count = self.lag(len(self._find(asked).documents))
         single = aggregate_pb2.AggregateReply.Single(objects_count=count)
         return aggregate_pb2.AggregateReply(single_result=single)
 
-    def _find(self, asked: Any) -> Collection:
+    def _find(self, asked):
         require(asked.collection in self.indexes, "no such class", 500)
         return self.indexes[asked.collection]
 
-    def _serve_method(self, method: str, action: Callable[[Any], Any]) -> Any:
-        def act(asked: Asked) -> Any:
+    def _serve_method(self, method, action):
+        def act(asked):
             return action(METHODS[method].FromString(asked.body)).SerializeToString()
 
-        def handle(request: bytes, context: Any) -> Any:
+        def handle(request, context):
             headers = dict(context.invocation_metadata())
             asked = Asked("RPC", method, {}, headers, request)
             reply = self._handle(asked, act)
@@ -197,7 +196,7 @@ class WeaviateDouble(ContractServer):
         return grpc.unary_unary_rpc_method_handler(handle)
 
     @contextmanager
-    def serve(self) -> Iterator[str]:
+    def serve(self):
         """Serve on free ports, which are in `url` and `grpc_port`."""
         actions = {
             "Search": self._search, "BatchObjects": self._batch, "Aggregate": self._aggregate,

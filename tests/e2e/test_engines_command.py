@@ -101,13 +101,6 @@ def test_clean_says_which_server_it_could_not_ask(assay, apart):
     assert done.returncode == 2
     assert done.stderr.startswith("assay: opensearch at http://127.0.0.1:9: cannot be reached")
     assert done.stderr.count("\n") == 1
-    for name, problem in (
-        ("opensearch", "set OPENSEARCH_URL"),
-        ("in-memory", "is no engine; the pipeline hybrid does the same"),
-    ):
-        done = assay("engines", "clean", name, **apart)
-        assert done.returncode == 2
-        assert problem in done.stderr
 
 
 @pytest.mark.slow
@@ -126,10 +119,3 @@ def test_a_pipeline_in_another_engine(assay_json, tmp_path):
     (other,) = named["others"]
     assert named["base"]["config"] == "hybrid_rrf-sqlite"
     assert other["config"] == "native_hybrid-sqlite"
-
-
-def test_an_engine_that_cannot_be(assay):
-    done = assay("run", "configs/native_hybrid.yaml", "--engine", "azure-cosmos-mongo")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "MongoDB vCore speaks another interface than Atlas" in done.stderr

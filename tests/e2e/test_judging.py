@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import shutil
 
 import pytest
@@ -67,46 +66,3 @@ def test_the_round_trip(assay, assay_json, copy, tmp_path):
     again = assay("pool", *(found["run"] for found in second), "--output", str(tmp_path / "x.csv"))
     assert "Nothing to judge" in again.stdout
     assert not (tmp_path / "x.csv").exists()
-
-
-def test_a_score_stays_within_its_bounds(assay_json, copy, tmp_path):
-    """Whatever the judges say of a run's own first ten."""
-    dataset = f"dataset={copy}"
-    before = run(assay_json, *BM25, dataset)
-    table = tmp_path / "pool.csv"
-    assay_json("pool", before["run"], "--output", str(table))
-    fill(table, lambda number: str(number * 7 % 5 % 4))
-    assay_json("label", str(table), "--output", str(tmp_path / "labelled"))
-    after = run(assay_json, *BM25, f"dataset={tmp_path / 'labelled'}")
-    for name in ("nDCG@10", "MRR@10", "Recall@10", "Hit@10"):
-        bounds = before["unjudged"][name]["bounds"]
-        score = after["measures"][name]["mean"]
-        assert bounds["lower"]["mean"] - 1e-9 <= score <= bounds["upper"]["mean"] + 1e-9
-
-
-def test_what_cannot_be_pooled_or_labelled(assay, copy, tmp_path):
-    table = tmp_path / "pool.csv"
-    arguments = ("pool", *BM25, "limit=6", "latency.queries=0", f"dataset={copy}")
-    done = assay(*arguments, "--limit", "5", "--output", str(table))
-    assert done.returncode == 0, done.stderr
-    assert "pool.csv: 5 pairs (the most informative)" in done.stdout
-    done = assay(*arguments, "--output", str(table))
-    assert done.returncode == 2
-    assert "is there already, and may hold grades" in done.stderr
-    done = assay(*arguments, "--depth", "101", "--output", str(tmp_path / "deep.csv"))
-    assert done.returncode == 2
-    assert "allowed: a depth of 1 to 100" in done.stderr
-    fill(table, lambda number: "9" if number else "1")
-    done = assay("label", str(table))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{table}:" in done.stderr
-    assert "whole number from 0 to 3, not '9'" in done.stderr
-    assert "4 rows are wrong; nothing was written" in done.stderr
-    fill(table, lambda number: "1")
-    done = assay("label", str(table), "--json")
-    assert done.returncode == 2
-    assert "outside the current folder; say --output" in done.stderr
-    fill(table, lambda number: "")
-    assert json.loads(assay("label", str(table), "--json").stdout)["added"] == 0
-    assert "No new judgment" in assay("label", str(table)).stdout
-    assert assay("dataset", "check", str(copy)).returncode == 0

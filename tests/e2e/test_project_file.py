@@ -2,13 +2,10 @@
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 
 import pytest
 from tools.processes import ROOT, finish, start
 
-Call = Callable[..., subprocess.CompletedProcess[str]]
 SAID = "settings from assay.toml\n"
 
 
@@ -78,15 +75,11 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file(c
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_without_a_file_something_must_be_named(call, command):
+def test_without_a_file_something_must_be_named_and_a_wrong_one_is_told(call, tmp_path, command):
     done = call(command)
     assert done.returncode == 2
     assert "Missing argument" in done.stderr
     assert "in assay.toml" in done.stderr
-
-
-@pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
     (tmp_path / "assay.toml").write_text("base = 'bm25'\n")
     done = call(command)
     assert (done.returncode, done.stdout) == (2, "")
@@ -94,6 +87,13 @@ def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
         "assay: assay.toml: base: unknown key; allowed: collection, pipelines, baseline, "
         "measures, reports, held_out; did you mean baseline?\n"
     )
+
+
+def test_gates_of_several_share_no_file(call, tmp_path):
+    (tmp_path / "assay.toml").write_text('pipelines = ["bm25", "hybrid"]\n')
+    done = call("gate", "--junit", "gate.xml")
+    assert done.returncode == 2
+    assert "--junit, --markdown: a file is of one gate; name one of the pipelines" in done.stderr
 
 
 @pytest.mark.slow
@@ -104,13 +104,6 @@ def test_choosing_takes_the_collection(call, tmp_path):
     assert done.stderr.startswith(SAID)
     found = json.loads(done.stdout)
     assert (found["collection"], found["measure"]) == ("harbourline", "Hit@5")
-
-
-def test_gates_of_several_share_no_file(call, tmp_path):
-    (tmp_path / "assay.toml").write_text('pipelines = ["bm25", "hybrid"]\n')
-    done = call("gate", "--junit", "gate.xml")
-    assert done.returncode == 2
-    assert "--junit, --markdown: a file is of one gate; name one of the pipelines" in done.stderr
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
 
 import pytest
 from doubles.language_model_server import KEY, LanguageModelServer
@@ -15,9 +14,6 @@ from tools.own_cache import make_cache
 
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="module")

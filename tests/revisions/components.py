@@ -26,7 +26,6 @@ from assay.retrievers.documents import chunk_cache, language, preparation
 from assay.retrievers.documents.chunkers import AnyChunker
 from assay.retrievers.documents.conformance import DOCUMENTS
 from assay.retrievers.documents.conversion import converter
-from assay.retrievers.engines.adapter import Adapter
 from assay.retrievers.engines.conformance.sample import QUERIES, index, search
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.engines.servers.engine import StoreEngine
@@ -229,7 +228,7 @@ def score_tokens(resources):
     return [float(score) for score in late_interaction.TokenVectors(folder).score(query)]
 
 
-PIPELINES: dict[str, dict[str, Any]] = {
+PIPELINES = {
     "six": load_config("reranked").model_dump(mode="json")["retriever"],
     "rrf": {
         "legs": {"a": {"type": "bm25"}, "b": {"type": "exact"}, "c": {"type": "code"}},
@@ -246,7 +245,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
 
 def rank_pipelines(resources):
     """Return the chunks that pipelines of many parts find, with their scores."""
-    found: dict[str, Any] = {}
+    found = {}
     for name, values in PIPELINES.items():
         config = RunConfig.model_validate({"name": name, "retriever": values})
         with config.build(resources) as retriever:
@@ -283,7 +282,7 @@ def show_figures(resources):
 
 
 MEASURES = ("nDCG@10", "RR@10", "Hit@3", "Judged@10")
-ENGINES: dict[str, type[Adapter[Any, Any]]] = {
+ENGINES = {
     "sqlite": SqliteEngine,
     "lancedb": LanceDbEngine,
     "faiss": FaissEngine,
@@ -296,7 +295,7 @@ KEYWORD = (
     {"type": "bm25", "analyzer": "chinese", "scorer": "rank-bm25", "variant": "okapi"},
     {"type": "bm25", "weights": {"title": 2.0}},
 )
-COMPONENTS: dict[str, Component] = {
+COMPONENTS = {
     "chunks": Component(chunk_cache.REVISION, cut),
     "prepared_chunks": Component(preparation.REVISION, prepare),
     "definitions": Component(glossary.REVISION, define),

@@ -65,13 +65,13 @@ def test_each_revision_has_an_output():
 
 
 def test_a_revision_that_is_raised_makes_stored_things_anew(resources, monkeypatch):
-    def cut() -> bool:
+    def cut():
         from assay.retrievers.documents.conformance import DOCUMENTS
 
         cutting = ChunkCache(StructureChunker(), DEFAULT_TOKENIZER, resources)
         return cutting.cut(DOCUMENTS[:2], resources.progress).cached
 
-    def index() -> bool:
+    def index():
         engine = SqliteSettings(type="sqlite").build(resources)
         report = engine.index(["one", "two"], np.eye(2, dtype=np.float32), "encoder")
         engine.close()

@@ -5,7 +5,6 @@ import gzip
 import json
 import shutil
 from array import array
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,25 +103,6 @@ def test_rankings_and_placements_are_the_same(large, tmp_path, monkeypatch):
     assert found[0] == found[1]
     assert found[0][0]
     assert found[0][2]
-
-
-def test_items_are_placed_alike_beyond_what_legs_hand_on(large, tmp_path, monkeypatch):
-    shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
-    config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
-    found = []
-    for collection in load_both(str(large), monkeypatch):
-        with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
-            retriever.index(collection.documents)
-            [query] = collection.queries
-            ranking = retriever.search(query.text, 1)
-            [best] = (hit.chunk.id for hit in ranking.hits)
-            finder = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=True)
-            asked = (query, replace(query, id=best), replace(query, id="d3"))
-            found.append([finder.place(one, ranking, collection.gold["q"]) for one in asked])
-    assert found[0] == found[1]
-    ranks = [placed["d5"].deeper["keyword"] or 0 for placed in found[1]]
-    assert ranks[0] > 1
-    assert ranks[1] == ranks[0] - 1
 
 
 @given(st.lists(IDS, unique=True), st.sets(IDS), st.randoms(use_true_random=False))

@@ -74,7 +74,7 @@ def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_init_says_that_it_copied_and_where(here):
+def test_init_says_that_it_copied_and_what_it_does_not_follow(here, monkeypatch):
     shown = run("docs", "--questions", "docs/asked.csv")
     assert (shown.exit_code, shown.exception) == (0, None)
     where = "copied:   the text of docs, to datasets/docs/docs; files that change there are"
@@ -85,9 +85,6 @@ def test_init_says_that_it_copied_and_where(here):
     (here / "docs/fares.rst").unlink()
     (here / "docs/asked.csv").unlink()
     assert "copied" not in run("docs", "--output", "plain").output
-
-
-def test_what_a_card_cannot_name_is_said_not_to_be_followed(here, monkeypatch):
     (here / "work").mkdir()
     monkeypatch.chdir(here / "work")
     shown = run(str(here / "docs"), "--output", "made").output

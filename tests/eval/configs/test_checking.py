@@ -99,7 +99,7 @@ def test_the_examples_keep_every_rule(what):
     assert "0 of" in result.output
 
 
-def test_each_broken_rule_is_told_with_its_reason(own):
+def test_each_broken_rule_is_told_with_its_reason_and_unread_answers_once(own):
     unsorted = failures(run("faulty:Unsorted", "--json"))["retriever: best_first"]
     assert "?': not best first: a score is higher than the one before it: [0." in unsorted
     broken = failures(run("faulty:Strict", "--json"))
@@ -107,15 +107,6 @@ def test_each_broken_rule_is_told_with_its_reason(own):
     assert "retriever: best_first" not in broken
     shown = run("faulty:Strict").output
     assert "FAILED  blank finds nothing" in shown
-
-
-def test_a_class_may_return_what_functions_may(own):
-    result = run("faulty:Pairs")
-    assert result.exit_code == 0, result.output
-    assert "0 of 17 rules are broken" in result.output
-
-
-def test_answers_that_cannot_be_read_are_told_once(own):
     result = run("faulty:Numbers", "--json")
     ((rule, why),) = failures(result).items()
     assert rule == "retriever: answers_in_form"

@@ -55,18 +55,6 @@ def test_null_takes_a_leg_of_a_base_out(tmp_path):
         load_config(path)
 
 
-def test_overrides_reach_into_lists_and_make_what_is_missing():
-    config = load_config(
-        CONFIGS / "reranked.yaml",
-        ["retriever.stages.0.depth=5", "documents.chunker.type=sections", "dataset=scifact:train",
-         "documents.chunker.max_tokens=200", "latency.queries=0"],
-    )  # fmt: skip
-    assert config.retriever.stages[0].depth == 5
-    assert config.documents.chunker.max_tokens == 200
-    assert config.dataset == "scifact:train"
-    assert config.latency.queries == 0
-
-
 def list_leaves(values, path=""):
     pairs = values.items() if isinstance(values, dict) else enumerate(values or ())
     found = []

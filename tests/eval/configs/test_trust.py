@@ -18,12 +18,10 @@ from assay.eval.collections.catalog import read_card
 from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable
-from assay.eval.configs.config import load_config
 from assay.eval.studies.targets.settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import (
-    ADDRESS,
     TrustError,
     find_rule,
     is_trusted,
@@ -234,13 +232,6 @@ def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule():
     assert not bare
 
 
-def test_a_base_from_elsewhere_names_none_either(elsewhere):
-    (elsewhere / "base.yaml").write_text("name: x\nretriever: {type: python, class: 'mine:Mine'}\n")
-    Path("mine.yaml").write_text(f"base: {elsewhere}/base.yaml\n")
-    with pytest.raises(AssayError, match=r"elsewhere/base\.yaml: retriever\.type: names code"):
-        load_config(Path("mine.yaml"))
-
-
 def test_nothing_is_imported_of_what_is_refused(elsewhere):
     Path("mine.py").write_text("open('imported', 'w')\n")
     path = elsewhere / "config.yaml"
@@ -364,11 +355,6 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere):
     assert isinstance(
         CliRunner().invoke(assay, ["config", "show", str(path)]).exception, AssayError
     )
-
-
-@pytest.mark.parametrize("address", ["http://u:pass@host.example/x", "u:pass@host.example"])
-def test_a_refusal_names_the_host_and_no_password(address):
-    assert ADDRESS.describe(address) == "sends texts to host.example"
 
 
 def test_the_project_is_trusted_from_anywhere(elsewhere):

@@ -101,16 +101,6 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path):
     assert {depth for _, depth in retriever.probes} == {COUNT - 1}
 
 
-def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path):
-    run = make_run(tmp_path, "plain", [1, 12, 0, *[20] * 20])
-    attribution = attribute(run)
-    assert run.gold_ranks["q2"] == {}
-    assert [attribution.items[query][0].status for query in ("q0", "q1", "q2")] == [
-        "found", "ranked too low", "not returned",
-    ]  # fmt: skip
-    assert attribution.steps == ("final",)
-
-
 def test_self_matches_are_left_out_of_probed_lists(tmp_path):
     """The query is itself the document d7 here, and the answer is d9."""
     collection = make_collection(COUNT)

@@ -57,8 +57,6 @@ def test_shares_and_areas_by_hand(tmp_path):
     run = make(tmp_path)
     assert find_unanswered(run) == {"q4", "q5"}
     found = examine_answering(run)
-    assert found is not None
-    assert found.falsely_empty is not None
     assert (found.falsely_empty.value, found.falsely_empty.n) == (0.25, 4)
     assert (found.rightly_empty.value, found.rightly_empty.n) == (0.5, 2)
     best, margin = found.signals

@@ -165,7 +165,6 @@ def open_mlflow(port):
         stderr=subprocess.PIPE,
     )
     try:
-        assert process.stdout is not None
         lines = [process.stdout.readline()]
         while lines[-1] not in (b"}\n", b""):
             lines.append(process.stdout.readline())

@@ -106,7 +106,7 @@ def test_a_cell_of_questions_has_a_bound(column, suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "CELL", 30_000)  # a sheet holds no more than 32,767
     path = tmp_path / f"q{suffix}"
 
-    def write(size: int) -> None:
+    def write(size):
         values = {"question": "how?", column: "x" * size}
         if suffix == ".xlsx":
             write_sheet(path, [list(values), list(values.values())])

@@ -32,9 +32,6 @@ from assay.retrievers.base.near_empty import describe_near_empty, is_near_empty
 def test_fewer_than_five_words_besides_headings(text, given, near_empty):
     chunk = Chunk("c", **{"doc_id": "a.md", "start": 0, "end": len(text), "text": text} | given)
     assert is_near_empty(chunk) == near_empty
-
-
-def test_no_sentence_without_any():
     assert describe_near_empty([], "41 chunks") == ""
 
 

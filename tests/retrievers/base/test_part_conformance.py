@@ -1,26 +1,22 @@
 """The rules for the parts of a pipeline: those of this project keep them, and each can fail."""
 
 import threading
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
 from doubles.language_model_server import LanguageModelServer, Say
 from tools.part_settings import read_settings
 
-from assay.retrievers.base import AssayError, Hit, IndexReport
+from assay.retrievers.base import AssayError, Hit
 from assay.retrievers.conformance import ConformanceError, check_retriever
-from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
 from assay.retrievers.engines.conformance import check_engine
-from assay.retrievers.fusion.ranking import Positions, Scored
-from assay.retrievers.legs.base import Leg, LegResult
+from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
-from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.registry import AnyLeg
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.conformance import (
     CROSS_ENCODER_RULES,
     ENCODER_RULES,
@@ -28,11 +24,11 @@ from assay.retrievers.models.conformance import (
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.part_conformance import check_part
-from assay.retrievers.query.base import QueryStep, StepResult
+from assay.retrievers.query.base import StepResult
 from assay.retrievers.query.conformance import RULES as STEP_RULES
 from assay.retrievers.query.registry import AnyQueryStep
 from assay.retrievers.settings import Resources
-from assay.retrievers.stages.base import ORDER, Stage, StageResult, descend
+from assay.retrievers.stages.base import ORDER, StageResult, descend
 from assay.retrievers.stages.conformance import RULES as STAGE_RULES
 from assay.retrievers.stages.registry import AnyStage
 from assay.retrievers.store.cache import Cache, default_root
@@ -50,6 +46,7 @@ LEGS = ("dense", "sparse", "late_interaction", "bm25", "code", "exact", "definit
 STAGES = [name for names in ORDER for name in names]
 STEPS = ({"type": "classify"}, {"type": "expand"}, {"type": "filter", "from_query": True})
 SHORT = {"db": "database"}
+RERANKED = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
 
 
 @pytest.fixture
@@ -57,31 +54,22 @@ def resources():
     return Resources(Cache(default_root()))
 
 
-def read(kind, value):
-    return read_settings(kind, value)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "values", [*({"type": name} for name in LEGS), {"type": "bm25", "weights": {}}], ids=str
 )
 def test_the_legs_keep_the_rules(values, resources):
-    check_part(read(AnyLeg, values), resources)
+    check_part(read_settings(AnyLeg, values), resources)
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_the_stages_keep_the_rules(name, resources):
-    check_part(read(AnyStage, {"type": name}), resources)
-
-
-def test_reranking_keeps_the_rules_however_it_is_set(resources):
-    values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
-    check_part(read(AnyStage, values), resources)
+@pytest.mark.parametrize("values", [*({"type": name} for name in STAGES), RERANKED], ids=str)
+def test_the_stages_keep_the_rules(values, resources):
+    check_part(read_settings(AnyStage, values), resources)
 
 
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
 def test_the_query_steps_keep_the_rules(values, resources):
-    check_part(read(AnyQueryStep, values), resources)
+    check_part(read_settings(AnyQueryStep, values), resources)
 
 
 @pytest.mark.slow
@@ -89,8 +77,8 @@ def test_the_query_steps_keep_the_rules(values, resources):
 def test_steps_by_a_language_model_keep_the_rules(type_, tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     with LanguageModelServer(lambda call: Say("some text\nand more")) as server:
-        model = {"type": "openai", "base_url": server.url}
-        check_part(read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path)))
+        values = {"type": type_, "model": {"type": "openai", "base_url": server.url}}
+        check_part(read_settings(AnyQueryStep, values), Resources(Cache(tmp_path)))
 
 
 @pytest.mark.slow
@@ -113,20 +101,20 @@ def test_the_examples_keep_the_rules():
 class LoneEngine(Memory):
     searches = ("dense",)
 
-    def keyword(self, text: str, limit: int) -> list[Scored]:
+    def keyword(self, text, limit):
         raise AssayError("it has no keyword search")
 
-    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+    def hybrid(self, text, vector, limit):
         raise AssayError("it has no hybrid search")
 
 
 class BoastingEngine(LoneEngine):
-    def keyword(self, text: str, limit: int) -> list[Scored]:
+    def keyword(self, text, limit):
         return []
 
 
 class MutteringEngine(LoneEngine):
-    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+    def hybrid(self, text, vector, limit):
         raise AssayError("no")
 
 
@@ -141,232 +129,163 @@ def test_an_engine_of_one_list_refuses_the_others():
         refused.check(lambda: MutteringEngine(settings))
 
 
-class TwiceLeg(HeadingLeg):
-    def search(self, query: str, depth: int) -> LegResult:
-        found = super().search(query, depth)
-        return replace(found, candidates=found.candidates * 2)
+turns = count(1)
 
 
-class LeakingLeg(HeadingLeg):
-    def restrict(self, allowed: Positions) -> Leg:
-        return self
+def make(kind, **methods):
+    """Return an example's class with other methods."""
+    return type(kind.__name__, (kind,), methods)
 
 
-class WorstFirstLeg(HeadingLeg):
-    def search(self, query: str, depth: int) -> LegResult:
-        return LegResult([(0, 1.0), (1, 2.0)][: len(self.words)], {"search": 0.0})
+def share(kind, method):
+    """Return an example's class, a method of which has a state that other threads change."""
 
+    def start(self, *given):
+        kind.__init__(self, *given)
+        setattr(self, method, shared(partial(getattr(kind, method), self)))
 
-class DriftingLeg(HeadingLeg):
-    count = 0
+    def shared(search):
+        state = []
 
-    def search(self, query: str, depth: int) -> LegResult:
-        self.count += 1
-        return LegResult([(0, float(self.count))][: len(self.words)], {"search": 0.0})
+        def call(asked, *others):
+            state[:] = [asked]
+            threading.Event().wait(0.001)
+            return search(state[0], *others)
 
+        return call
 
-class FragileLeg(HeadingLeg):
-    def search(self, query: str, depth: int) -> LegResult:
-        if "(" in query:
-            raise ValueError("an operator")
-        return super().search(query, depth)
+    return make(kind, __init__=start)
 
 
-class HoardingLeg(HeadingLeg):
-    def index(self, corpus: Corpus) -> IndexReport:
-        before = getattr(self, "words", [])
-        report = super().index(corpus)
-        self.words = before + self.words
-        return report
+def search_no_operator(self, query, depth):
+    if "(" in query:
+        raise ValueError("an operator")
+    return HeadingLeg.search(self, query, depth)
 
 
-class SilentLeg(HeadingLeg):
-    def search(self, query: str, depth: int) -> LegResult:
-        return replace(super().search(query, depth), milliseconds={})
+def search_list(make_list):
+    """Return a leg of a given list, cut to what is indexed."""
+    return make(
+        HeadingLeg,
+        search=lambda self, query, depth: LegResult(make_list()[: len(self.words)], {"search": 0}),
+    )
 
 
-def share(search):
-    """Return `search` with a state that other threads change."""
-    state: list[Any] = []
+def hoard(self, corpus):
+    before = getattr(self, "words", [])
+    report = HeadingLeg.index(self, corpus)
+    self.words = before + self.words
+    return report
 
-    def shared(asked: Any, *others: Any) -> Any:
-        state[:] = [asked]
-        threading.Event().wait(0.001)
-        return search(state[0], *others)
 
-    return shared
+def search_otherwise(change):
+    return make(
+        HeadingLeg,
+        search=lambda self, query, depth: change(HeadingLeg.search(self, query, depth)),
+    )
 
 
-class SharedLeg(HeadingLeg):
-    def __init__(self) -> None:
-        self.search = share(super().search)  # type: ignore[method-assign]
+def relist(change):
+    """Return a stage that changes its hits."""
+    return make(Minimum, apply=lambda self, query, hits: StageResult(change(list(hits))))
 
 
-class ByLength(Minimum):
-    """Scores hits by the length of the query, so that answers of threads can be told apart."""
+def empty(self, query, hits):
+    given = list(hits)
+    hits.clear()
+    return StageResult(given)
 
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        return StageResult([replace(hit, score=hit.score * len(query)) for hit in hits])
 
+def invent(self, query, hits):
+    return Minimum.apply(self, query, hits or self.known)
 
-class WorstFirst(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        return StageResult(list(hits)[::-1])
 
+def know(self, corpus, top):
+    self.known = [Hit(corpus.chunks[0], 1.0)]
 
-class Inventive(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        return super().apply(query, hits or self.known)
 
-    def index(self, corpus: Corpus, top: float) -> None:
-        self.known = [Hit(corpus.chunks[0], 1.0)]
+def shout(hits):
+    return [replace(hit, chunk=replace(hit.chunk, text=hit.chunk.text.upper())) for hit in hits]
 
 
-class Emptying(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        assert isinstance(hits, list)
-        given = list(hits)
-        hits.clear()
-        return StageResult(given)
+def list_by_name(hits):
+    named = sorted(hits, key=lambda hit: hit.chunk.id, reverse=True)
+    return descend((hit, hit.score) for hit in named)
 
 
-class Shouting(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        loud = [replace(hit.chunk, text=hit.chunk.text.upper()) for hit in hits]
-        return StageResult(
-            [replace(hit, chunk=chunk) for hit, chunk in zip(hits, loud, strict=True)]
-        )
+def split_query(self, query, hits):
+    query.split()[0]
+    return Minimum.apply(self, query, hits)
 
 
-class Alternating(Minimum):
-    count = 0
+def score_by_length(self, query, hits):
+    """Score hits by the length of the query, so that answers of threads can be told apart."""
+    return StageResult([replace(hit, score=hit.score * len(query)) for hit in hits])
 
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        self.count += 1
-        return StageResult(list(hits)[self.count % 2 :])
 
+def step(change):
+    return make(Abbreviations, apply=lambda self, request: StepResult(change(request)))
 
-class Alphabetical(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        named = sorted(hits, key=lambda hit: hit.chunk.id, reverse=True)
-        return StageResult(descend((hit, hit.score) for hit in named))
 
+def split_text(request):
+    request.text.split()[0]
+    return request
 
-class FragileStage(Minimum):
-    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        query.split()[0]
-        return super().apply(query, hits)
 
+def centre(self, texts):
+    rows = Hashing.encode_passages(self, texts)
+    rows = rows - rows.mean(axis=0) / 2
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
-class SharedStage(ByLength):
-    def __init__(self, words: int) -> None:
-        super().__init__(words)
-        self.apply = share(super().apply)  # type: ignore[method-assign]
 
+def compare(self, query, texts):
+    scores = Overlap.score(self, query, texts)
+    return [score - min(scores) for score in scores]
 
-class Naming(Abbreviations):
-    def apply(self, request: LegQuery) -> StepResult:
-        return StepResult(replace(request, factors={"no such leg": 1.0}))
 
-
-class Lifting(Abbreviations):
-    def apply(self, request: LegQuery) -> StepResult:
-        return StepResult(replace(request, allowed=None))
-
-
-class Counting(Abbreviations):
-    count = 0
-
-    def apply(self, request: LegQuery) -> StepResult:
-        self.count += 1
-        return StepResult(replace(request, text=str(self.count)))
-
-
-class FragileStep(Abbreviations):
-    def apply(self, request: LegQuery) -> StepResult:
-        request.text.split()[0]
-        return StepResult(request)
-
-
-class SharedStep(Abbreviations):
-    def __init__(self, words: dict[str, str]) -> None:
-        super().__init__(words)
-        self.apply = share(super().apply)  # type: ignore[method-assign]
-
-
-class Long(Hashing):
-    def encode_query(self, text: str) -> Vectors:
-        return super().encode_query(text) * 2
-
-
-class Centred(Hashing):
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        rows = super().encode_passages(texts)
-        rows = rows - rows.mean(axis=0) / 2
-        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
-
-
-class Nameless(Hashing):
-    identity = ""
-
-
-class Blind(Hashing):
-    def encode_query(self, text: str) -> Vectors:
-        return super().encode_query("")
-
-
-class Miscounting(Overlap):
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        return [*super().score(query, texts), 0.0]
-
-
-class Comparing(Overlap):
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        scores = super().score(query, texts)
-        return [score - min(scores) for score in scores]
-
-
-class NamelessModel(Overlap):
-    identity = ""
-
-
-BROKEN_LEGS: dict[str, Callable[[], Leg]] = {
-    "at_most_depth": TwiceLeg,
-    "best_first": WorstFirstLeg,
-    "same_answer_again": DriftingLeg,
-    "odd_queries_are_answered": FragileLeg,
-    "indexing_replaces": HoardingLeg,
-    "restricted_legs_find_the_rest_in_order": LeakingLeg,
-    "times_are_told": SilentLeg,
-    "threads_are_safe": SharedLeg,
+BROKEN_LEGS = {
+    "at_most_depth": search_otherwise(lambda it: replace(it, candidates=it.candidates * 2)),
+    "best_first": search_list(lambda: [(0, 1.0), (1, 2.0)]),
+    "same_answer_again": search_list(lambda: [(0, float(next(turns)))]),
+    "odd_queries_are_answered": make(HeadingLeg, search=search_no_operator),
+    "indexing_replaces": make(HeadingLeg, index=hoard),
+    "restricted_legs_find_the_rest_in_order": make(HeadingLeg, restrict=lambda self, _: self),
+    "times_are_told": search_otherwise(lambda it: replace(it, milliseconds={})),
+    "threads_are_safe": share(HeadingLeg, "search"),
 }
-BROKEN_STAGES: dict[str, Callable[[int], Stage]] = {
-    "best_first": WorstFirst,
-    "nothing_from_nothing": Inventive,
-    "given_hits_stay": Emptying,
-    "pinned_stay_first": Alphabetical,
-    "chunks_are_true": Shouting,
-    "same_answer_again": Alternating,
-    "odd_queries_are_answered": FragileStage,
-    "threads_are_safe": SharedStage,
+BROKEN_STAGES = {
+    "best_first": relist(lambda hits: hits[::-1]),
+    "nothing_from_nothing": make(Minimum, apply=invent, index=know),
+    "given_hits_stay": make(Minimum, apply=empty),
+    "pinned_stay_first": relist(list_by_name),
+    "chunks_are_true": relist(shout),
+    "same_answer_again": relist(lambda hits: hits[next(turns) % 2 :]),
+    "odd_queries_are_answered": make(Minimum, apply=split_query),
+    "threads_are_safe": share(make(Minimum, apply=score_by_length), "apply"),
 }
-BROKEN_STEPS: dict[str, Callable[[dict[str, str]], QueryStep]] = {
-    "legs_are_those_given": Naming,
-    "limits_stand": Lifting,
-    "same_answer_again": Counting,
-    "odd_queries_are_answered": FragileStep,
-    "threads_are_safe": SharedStep,
+BROKEN_STEPS = {
+    "legs_are_those_given": step(lambda asked: replace(asked, factors={"no such leg": 1.0})),
+    "limits_stand": step(lambda asked: replace(asked, allowed=None)),
+    "same_answer_again": step(lambda asked: replace(asked, text=str(next(turns)))),
+    "odd_queries_are_answered": step(split_text),
+    "threads_are_safe": share(Abbreviations, "apply"),
 }
 BROKEN_ENCODERS = {
-    "vectors_are_of_unit_length": Long,
-    "texts_are_encoded_apart": Centred,
-    "encoders_are_alike": Nameless,
-    "texts_are_told_apart": Blind,
+    "vectors_are_of_unit_length": make(
+        Hashing, encode_query=lambda self, text: Hashing.encode_query(self, text) * 2
+    ),
+    "texts_are_encoded_apart": make(Hashing, encode_passages=centre),
+    "encoders_are_alike": make(Hashing, identity=""),
+    "texts_are_told_apart": make(
+        Hashing, encode_query=lambda self, text: Hashing.encode_query(self, "")
+    ),
 }
 BROKEN_CROSS_ENCODERS = {
-    "each_text_has_a_score": Miscounting,
-    "pairs_are_scored_apart": Comparing,
-    "cross_encoders_are_alike": NamelessModel,
+    "each_text_has_a_score": make(
+        Overlap, score=lambda self, query, texts: [*Overlap.score(self, query, texts), 0.0]
+    ),
+    "pairs_are_scored_apart": make(Overlap, score=compare),
+    "cross_encoders_are_alike": make(Overlap, identity=""),
 }
 FAULTS = [
     *((rule, BROKEN_LEGS[rule.name]) for rule in LEG_RULES),

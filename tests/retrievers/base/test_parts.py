@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 import yaml
@@ -23,7 +22,7 @@ from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.store.cache import Cache, default_root
 from examples.heading_leg import HeadingSettings
 
-PYTHON: Mapping[str, Any] = {
+PYTHON = {
     "documents": {
         "chunker": {"type": "python", "class": "examples.paragraph_chunker:ParagraphChunker"}
     },
@@ -135,12 +134,9 @@ def trusted(monkeypatch):
     monkeypatch.setenv("ASSAY_TRUST", "1")
 
 
-def test_parts_by_path_search(tmp_path, resources):
-    check_pipeline(load_config(write(tmp_path, **PYTHON)), resources)
-
-
-def test_parts_by_installed_name_search(tmp_path, installed, resources):
-    check_pipeline(load_config(write(tmp_path, **rename(PYTHON))), resources)
+@pytest.mark.parametrize("values", [PYTHON, rename(PYTHON)], ids=["path", "installed name"])
+def test_parts_search(values, tmp_path, installed, resources):
+    check_pipeline(load_config(write(tmp_path, **values)), resources)
 
 
 def test_installed_parts_are_listed(installed):

@@ -55,11 +55,8 @@ def forget():
         del sys.modules[name]
 
 
-def test_a_class_is_loaded_and_not_called(here):
+def test_a_class_and_an_installed_name_are_loaded_and_not_called(here):
     assert load_class("plugged:Mine", Retriever, "retriever.class").__name__ == "Mine"
-
-
-def test_an_installed_name_is_loaded(here):
     assert list(find_parts("assay.retrievers")) == ["mine", "other"]
     assert load_part("assay.retrievers", "mine", Retriever).__name__ == "Mine"
 

@@ -85,6 +85,11 @@ CIRCLE = {"type": "circle"}
         ({"axes": {"k": 5}}, "axes.k: input should be a valid list, not 5"),
         ({"axes": [{"k": ["x"]}]}, "axes.0.k.0: input should be a valid integer, not 'x'"),
         ({"title": ["long"] * 99}, "'long', 'lo…"),
+        (
+            {"title": 1, "shape": CIRCLE | {"radius": "x"}},
+            "a.yaml: title: input should be a valid string, not 1; "
+            "shape.radius: input should be a valid integer, not 'x'",
+        ),
     ],
 )
 def test_a_wrong_key_is_one_line(values, line):
@@ -94,19 +99,9 @@ def test_a_wrong_key_is_one_line(values, line):
     assert "\n" not in message
 
 
-def test_every_wrong_key_is_named():
-    assert refuse(title=1, shape=CIRCLE | {"radius": "x"}) == (
-        "a.yaml: title: input should be a valid string, not 1; "
-        "shape.radius: input should be a valid integer, not 'x'"
-    )
-
-
 @pytest.mark.parametrize("values", [None, 5, "x", [], [1]])
 def test_what_is_no_mapping_is_refused(values):
     with pytest.raises(AssayError, match=r"^a\.yaml: must be a mapping of keys to values$"):
         validate(Picture, values, "a.yaml")
-
-
-def test_what_is_right_is_returned():
     found = validate(Picture, {"title": "x", "named": {"one": CIRCLE}}, "a.yaml")
     assert found.named == {"one": Circle(type="circle")}

@@ -13,27 +13,33 @@ from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings.files import read_mapping
 
 NAMES = "abcdefghi"
+
+
+KL = {"k": 1, "l": 2}
 BOMB = "a: &a [x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise(NAMES)
 )
 
 
-def test_a_key_is_a_string_as_written():
-    found = parse_yaml("on: 1\n2024-01-01: {1: x}\nnull: 2\n", "a.yaml")
-    assert found == {"on": 1, "2024-01-01": {"1": "x"}, "null": 2}
-
-
-def test_merges_and_aliases_are_read():
-    found = parse_yaml("a: &a {k: 1, l: 2}\nb: {<<: *a, k: 3}\nc: {<<: *a}\nd: *a\n", "a.yaml")
-    assert found["b"] == {"k": 3, "l": 2}
-    assert found["c"] == found["d"] == found["a"]
-    assert parse_yaml("x: &x 5\n*x : 1\n", "a.yaml") == {"x": 5, "5": 1}
-
-
-def test_values_have_their_types():
-    found = parse_yaml("[1, 1.5, yes, ~, 2024-02-29, text]", "a.yaml")
-    assert found == [1, 1.5, True, None, datetime.date(2024, 2, 29), "text"]
-    assert parse_yaml("", "a.yaml") is None
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on: 1\n2024-01-01: {1: x}\nnull: 2\n", {"on": 1, "2024-01-01": {"1": "x"}, "null": 2}),
+        (
+            "a: &a {k: 1, l: 2}\nb: {<<: *a, k: 3}\nc: {<<: *a}\nd: *a\n",
+            {"a": KL, "b": {"k": 3, "l": 2}, "c": KL, "d": KL},
+        ),
+        ("x: &x 5\n*x : 1\n", {"x": 5, "5": 1}),
+        (
+            "[1, 1.5, yes, ~, 2024-02-29, text]",
+            [1, 1.5, True, None, datetime.date(2024, 2, 29), "text"],
+        ),
+        ("", None),
+    ],
+)
+def test_what_people_write(text, value):
+    """Keys are strings as written, values have their types, merges and aliases are read."""
+    assert parse_yaml(text, "a.yaml") == value
 
 
 @pytest.mark.parametrize(
@@ -70,54 +76,30 @@ def test_what_is_refused(text, words):
     assert "\n" not in str(caught.value)
 
 
-def test_lines_count_from_where_the_text_stands():
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.yaml", b"a: 1\nb: \xff\n", r"a\.yaml: line 2: not UTF-8"),
+        ("a.yaml", b"- a\n", r"a\.yaml: must be a mapping of keys to values"),
+        ("b.yaml", b"", r"b\.yaml: no such file; did you mean .*a\.yaml\?$"),
+        ("folder/else", b"", r"else: no such file$"),
+        (".", b"", "cannot be read: Is a directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(name, content, says, tmp_path):
+    (tmp_path / "a.yaml").write_bytes(content)
+    with pytest.raises(AssayError, match=says):
+        read_mapping(tmp_path / name)
+    with pytest.raises(AssayError, match=r"b\.yaml: no such config; there are: .*a\.yaml"):
+        read_mapping(tmp_path / "b.yaml", config=True)
     with pytest.raises(AssayError, match=r"^a\.md: line 12: the key"):
         parse_yaml("a: 1\n\na: 2", "a.md", line=10)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    path = tmp_path / "a.yaml"
-    path.write_bytes(b"a: 1\nb: \xff\n")
-    with pytest.raises(AssayError, match=r"a\.yaml: line 2: not UTF-8"):
-        read_mapping(path)
-    path.write_text("- a\n")
-    with pytest.raises(AssayError, match=r"a\.yaml: must be a mapping of keys to values"):
-        read_mapping(path)
-    with pytest.raises(AssayError, match=r"b\.yaml: no such config; there are: .*a\.yaml"):
-        read_mapping(tmp_path / "b.yaml", config=True)
-    with pytest.raises(AssayError, match=r"b\.yaml: no such file; did you mean .*a\.yaml\?$"):
-        read_mapping(tmp_path / "b.yaml")
-    with pytest.raises(AssayError, match=r"else: no such file$"):
-        read_mapping(tmp_path / "folder" / "else")
-    with pytest.raises(AssayError, match="cannot be read: Is a directory"):
-        read_mapping(tmp_path)
-
-
 SCALARS = st.sampled_from(
-    [
-        "a",
-        "1",
-        "1.5",
-        "0x_",
-        "2024-02-30",
-        "2024-01-01",
-        "~",
-        "yes",
-        "''",
-        '"\\ud800"',
-        "!!int b",
-        "1:60:1",
-        ".inf",
-        "!!binary x",
-        "!!set {a}",
-        "&x a",
-        "*x",
-        "<<",
-        "=",
-        "!!null x",
-        "!x y",
-    ]
-)
+    ["a", "1", "1.5", "0x_", "2024-02-30", "2024-01-01", "~", "yes", "''", '"\\ud800"', "!!int b",
+     "1:60:1", ".inf", "!!binary x", "!!set {a}", "&x a", "*x", "<<", "=", "!!null x", "!x y"]
+)  # fmt: skip
 DOCUMENTS = st.recursive(
     SCALARS,
     lambda parts: (

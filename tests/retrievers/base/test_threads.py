@@ -7,14 +7,14 @@ from assay.retrievers.base.threads import ThreadPool
 
 def test_an_interrupt_waits_for_nothing_but_what_was_begun():
     begun, may_end = Semaphore(0), Event()
-    done: list[int] = []
+    done = []
 
-    def work(number: int) -> None:
+    def work(number):
         begun.release()
         may_end.wait(30)
         done.append(number)
 
-    def interrupt() -> None:
+    def interrupt():
         with ThreadPool(2) as pool:
             for number in range(100):
                 pool.submit(work, number)

@@ -1,9 +1,7 @@
 """Fixtures: servers that speak the providers' APIs, and a desk for each provider."""
 
-from collections.abc import Callable
-
 import pytest
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction
+from doubles.language_model_server import KEY, LanguageModelServer
 from tools.context_writer import ContextWriter
 
 
@@ -21,7 +19,7 @@ def serve(tmp_path, monkeypatch):
         monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
     open_servers = []
 
-    def start(react: Callable[[Call], Reaction] = lambda call: None) -> LanguageModelServer:
+    def start(react=lambda call: None):
         server = LanguageModelServer(react)
         open_servers.append(server)
         return server.__enter__()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
+from doubles.language_model_server import KEY, Body, Drop, Hang, Say, Status
 from tools.context_writer import ContextWriter, first_time, make_documents
 
 from assay.retrievers.base import Chunk, Document
@@ -19,6 +19,7 @@ from assay.retrievers.services.ledger import CallTotals
         (Status(500), 0),
         (Status(529, kind="overloaded_error"), 0),
         (Status(504), 1),
+        (Hang(1.5), 1),
         (Drop(), 1),
         (Drop(half=True), 1),
         (Body(b'{"id": "x", "content": ['), 1),
@@ -29,43 +30,24 @@ from assay.retrievers.services.ledger import CallTotals
     ids=str,
 )
 def test_a_fault_is_tried_again_and_accounted_for(desk, fault, lost):
+    desk.documents, desk.chunks = make_documents(2, 2)
     desk.server.react = first_time(fault, fault)
-    outcome = desk.run()
+    outcome = desk.run(timeout_seconds=0.5 if isinstance(fault, Hang) else 60.0)
     assert outcome.stopped == ""
-    assert set(desk.server.answered.values()) == {1}
-    assert outcome.ledger.run.lost == 16 * lost
+    # What hung is answered, too, when nobody waits for it.
+    assert isinstance(fault, Hang) or set(desk.server.answered.values()) == {1}
+    assert outcome.ledger.run.lost == 8 * lost
     assert (outcome.ledger.run.lost_usd > 0) == bool(lost)
-    assert outcome.ledger.run.calls == 8 + 16 * lost
+    assert outcome.ledger.run.calls == 4 + 8 * lost
     # Threads add their sums in any order.
     sums = {name: pytest.approx(getattr(outcome.ledger.run, name)) for name in ("usd", "lost_usd")}
     assert desk.account() == replace(outcome.ledger.run, **sums)
 
 
-def test_a_call_that_hangs_is_made_again(desk):
-    desk.documents, desk.chunks = make_documents(1, 2)
-    desk.server.react = first_time(Hang(1.5))
-    outcome = desk.run(timeout_seconds=0.5)
-    assert outcome.stopped == ""
-    assert outcome.ledger.run.lost == 2
-
-
-def test_retry_after_is_honoured_by_all(desk):
-    times: list[float] = []
-
-    def react(call: Call) -> Reaction:
-        times.append(time.monotonic())
-        return Status(429, {"retry-after": "1"}) if call.number == 0 else None
-
-    desk.server.react = react
-    desk.documents, desk.chunks = make_documents(2, 3)
-    assert desk.run(concurrency=1).stopped == ""
-    assert times[1] - times[0] >= 1.0
-
-
 def test_waits_grow(desk):
-    times: list[float] = []
+    times = []
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         times.append(time.monotonic())
         return Status(500) if call.before < 4 else None
 
@@ -111,7 +93,7 @@ def test_what_cannot_be_mended_by_waiting_stops_at_once(desk, status, words):
 
 
 def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(serve, tmp_path, provider):
-    def react(call: Call) -> Reaction:
+    def react(call):
         if len(call.pair[0]) > 3000:
             return Status(400, message="prompt is too long: 9 tokens > 5 maximum")
         return None
@@ -132,7 +114,7 @@ def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(serve, tmp
 def test_refusals_and_empty_answers_are_reported_and_not_asked_again(serve, tmp_path, provider):
     refusal = "refusal" if provider == "anthropic" else "content_filter"
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         return {
             "word0x1": Say("", refusal),
             "word0x2": Say("   "),
@@ -146,11 +128,9 @@ def test_refusals_and_empty_answers_are_reported_and_not_asked_again(serve, tmp_
     assert sum(not known.text for known in outcome.known.values()) == 2
     desk.run()
     assert len(desk.server.calls) == 8
-
-
-def test_a_content_filter_that_turns_the_prompt_away_is_a_refusal(serve, tmp_path):
-    pytest.importorskip("openai", reason="needs the extra `openai`")
-    filtered = Status(400, kind="content_filter", message="violates the policy")
-    server = serve(lambda call: filtered if "word0x1" in call.pair[1] else None)
-    outcome = ContextWriter(server, tmp_path / "cache", "openai").run()
-    assert [known.note for known in outcome.known.values() if known.note] == ["violates the policy"]
+    if provider == "openai":  # whose filter may turn the prompt away
+        filtered = Status(400, kind="content_filter", message="violates the policy")
+        server = serve(lambda call: filtered if "word0x1" in call.pair[1] else None)
+        outcome = ContextWriter(server, tmp_path / "other", "openai").run()
+        noted = [known.note for known in outcome.known.values() if known.note]
+        assert noted == ["violates the policy"]

@@ -1,7 +1,5 @@
 """That what is known is not asked again."""
 
-from tools.context_writer import LEDGERS
-
 from assay.retrievers.base import Chunk, Document
 
 
@@ -14,15 +12,13 @@ def test_what_decides_an_answer_decides_its_key(desk):
     assert len(keys) == 5
 
 
-def test_a_changed_document_is_asked_about_anew_and_no_other(desk):
+def test_a_changed_document_is_asked_about_anew_and_equal_chunks_once(desk):
     desk.run()
     first = desk.documents[0]
     desk.documents[0] = Document(first.id, f"{first.text}More.", first.title)
     plan = desk.plan(desk.model())
     assert {request.chunk_id.split("-")[0] for request in plan.requests} == {"doc0"}
-
-
-def test_equal_chunks_of_one_document_are_asked_about_once(desk):
+    desk.server.calls.clear()
     desk.documents = [Document("twice", "same same ")]
     desk.chunks = [Chunk(f"c{i}", "twice", i, i + 5, "same ") for i in (0, 5)]
     assert set(desk.texts(desk.run())) == {"c0", "c5"}
@@ -39,27 +35,3 @@ def test_answers_that_were_paid_for_are_found_again(desk):
     assert kept.startswith(b'{"text": "About word1x0.", "ending": "end", "note": "", "usage": {')
     desk.run()
     assert len(desk.server.calls) == made
-
-
-def test_a_line_torn_by_a_kill_counts_at_its_worst(desk):
-    outcome = desk.run()
-    (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
-    path.write_text(path.read_text()[:-20])
-    torn = desk.account()
-    assert torn.lost == 1
-    assert torn.committed_usd > outcome.ledger.run.usd
-    desk.documents.append(Document("new", "New text."))
-    desk.resources.cache.clear("contexts")
-    again = desk.run()
-    assert again.stopped == ""
-    assert again.ledger.earlier == torn
-
-
-def test_one_process_at_a_time(desk):
-    from filelock import FileLock
-
-    desk.run()
-    (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
-    desk.resources.cache.clear("contexts")
-    with FileLock(path.with_suffix(".lock")):
-        assert "another process is asking" in desk.run().stopped

@@ -1,6 +1,5 @@
 """Vectors of more texts than memory should hold: mapped, and the same as those that are held."""
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -10,19 +9,18 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from assay.retrievers.base import AssayError, Document, Passage, Quiet, T
+from assay.retrievers.base import AssayError, Document, Passage, Quiet
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.engines.recall import measure_recall, measure_shares
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.engines.stores import lancedb
-from assay.retrievers.fusion.ranking import Scored, best
+from assay.retrievers.fusion.ranking import best
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.models import caching
-from assay.retrievers.models.base import EncodedPart, Encoder, Vectors
+from assay.retrievers.models.base import EncodedPart, Encoder
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.services.prices import FREE, Prices, Usage
-from assay.retrievers.settings import Resources
 from assay.retrievers.store import cache
 from assay.retrievers.store.lazy_sequence import IdSequence
 
@@ -35,20 +33,20 @@ class Drawing(Encoder):
     identity = "drawing"
     prices = Prices(input=1.0, cache_write=1.0, cache_read=1.0, output=0.0)
 
-    def __init__(self, *odd: str) -> None:
+    def __init__(self, *odd):
         self._odd = odd
-        self.asked: list[str] = []
+        self.asked = []
 
-    def encode_query(self, text: str) -> Vectors:
+    def encode_query(self, text):
         size = 5 if text in self._odd else 8
         drawn = np.random.default_rng(crc32(text.encode())).standard_normal(size, np.float32)
         return np.asarray(drawn / np.linalg.norm(drawn))
 
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+    def encode_passages(self, texts):
         self.asked += texts
         return np.stack([self.encode_query(text) for text in texts])
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
+    def encode_parts(self, texts):
         for i, text in enumerate(texts):
             yield EncodedPart((i,), self.encode_passages([text]), 0.25, Usage(2))
 
@@ -82,13 +80,13 @@ def test_mapped_vectors_are_those_held(resources):
 class Failing(Drawing):
     """Breaks down at the fourth text; notes which of the first three are stored before each."""
 
-    def __init__(self, resources: Resources, prices: Prices | None) -> None:
+    def __init__(self, resources, prices):
         super().__init__()
         self.prices = prices  # type: ignore[assignment]
-        self.stored: list[int] = []
+        self.stored = []
         self._look = CachingEncoder(self, "failing", resources).find_missing
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
+    def encode_parts(self, texts):
         for part in islice(super().encode_parts(texts), 3):
             self.stored.append(3 - len(self._look(TEXTS[:3])))
             yield part
@@ -115,10 +113,10 @@ def test_vectors_are_stored_in_time_and_paid_ones_at_once(
 class Counting(Quiet):
     """Notes what was tracked, and how much of how much came."""
 
-    def __init__(self) -> None:
-        self.seen: list[tuple[str, int, int]] = []
+    def __init__(self):
+        self.seen = []
 
-    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+    def track(self, items, what, total):
         came = 0
         for item in items:
             came += 1
@@ -176,8 +174,8 @@ def test_recall_is_of_the_nearest_of_all(monkeypatch):
     monkeypatch.setattr("assay.retrievers.engines.recall.ROWS_PER_BLOCK", 7)
     vectors = Drawing().encode_passages([str(number) for number in range(40)])
 
-    def search(lost: int) -> Any:
-        def dense(vector: Vectors, limit: int) -> list[Scored]:
+    def search(lost):
+        def dense(vector, limit):
             return best(vectors @ vector, limit)[lost:]
 
         return dense

@@ -3,13 +3,16 @@
 import os
 import re
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base import Document
 from assay.retrievers.conformance import ConformanceError
 from assay.retrievers.documents.chunkers import (
     Chunker,
@@ -24,8 +27,7 @@ from assay.retrievers.documents.chunkers.simple import (
     SectionChunker,
 )
 from assay.retrievers.documents.conformance import DOCUMENTS, RULES, Cutting
-from assay.retrievers.documents.structure.structure import Structure
-from assay.retrievers.documents.tokens import Tokenize
+from assay.retrievers.store.digest import digest
 
 
 def tokenize(text):
@@ -37,30 +39,25 @@ def tokenize_parts(text):
     return [match.span() for match in re.finditer(r"\w{1,4}|[^\w\s]", text)]
 
 
-SMALL: list[Chunker] = [
+combine = partial(
+    CombineSplitChunker, type="combine_split", target_min=40, target_max=80, micro_tokens=10,
+    max_tokens=120, overlap_tokens=10,
+)  # fmt: skip
+SMALL = [
     StructureChunker(max_tokens=40, overlap_tokens=8),
     SectionChunker(max_tokens=30),
     FixedChunker(type="fixed", max_tokens=30, overlap_tokens=6),
     FixedChunker(type="fixed", max_tokens=30, overlap_tokens=6, restart="document"),
-    CombineSplitChunker(
-        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
-        overlap_tokens=10,
-    ),
+    combine(),
     ParentChildChunker(
         type="parent_child", parent_tokens=60, parent_overlap_tokens=10, max_tokens=20,
         overlap_tokens=5,
     ),
-    CombineSplitChunker(
-        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
-        overlap_tokens=10, absorb_across=True, split_to_target=False,
-    ),
-    CombineSplitChunker(
-        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
-        overlap_tokens=10, respect_h2=False,
-    ),
+    combine(absorb_across=True, split_to_target=False),
+    combine(respect_h2=False),
     DocumentChunker(type="document"),
 ]  # fmt: skip
-USUAL: list[Chunker] = [
+USUAL = [
     StructureChunker(),
     SectionChunker(),
     FixedChunker(type="fixed"),
@@ -129,139 +126,74 @@ def test_any_documents_keep_the_rules(texts, chunker):
 
 
 class Broken(DocumentChunker):
-    """Spoils the chunks of a sound chunker."""
+    """Spoils the chunks of a sound chunker, or claims of them what does not hold."""
 
-    sound: Chunker = StructureChunker(max_tokens=40, overlap_tokens=8)
-
-    @property
-    def limit(self) -> int | None:
-        return self.sound.limit
+    sound: Any = StructureChunker(max_tokens=40, overlap_tokens=8)
+    spoil: Any = None
+    claims: Any = ()
 
     @property
-    def overlap(self) -> int:
-        return self.sound.overlap
+    def limit(self):
+        return dict(self.claims).get("limit", self.sound.limit)
 
-    def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
+    @property
+    def overlap(self):
+        return dict(self.claims).get("overlap", self.sound.overlap)
+
+    @property
+    def target(self):
+        return dict(self.claims).get("target", super().target)
+
+    def scope(self, structure, offset):
         return self.sound.scope(structure, offset)
 
-    def chunk(self, document: Document, tokenize: Tokenize) -> list[Chunk]:
-        return self.spoil(self.sound.chunk(document, tokenize), document)
-
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return chunks
+    def chunk(self, document, tokenize):
+        chunks = self.sound.chunk(document, tokenize)
+        return self.spoil(chunks, document) if self.spoil else chunks
 
 
-class Forgetful(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return chunks[:2] + chunks[3:]
+def spoil(change, **other):
+    return Broken(type="document", spoil=change, **other)
 
 
-class Tidy(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return [replace(chunk, text=chunk.text.strip()) for chunk in chunks]
-
-
-class Backwards(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return chunks[::-1]
-
-
-class Generous(Broken):
-    sound: Chunker = StructureChunker(max_tokens=40, overlap_tokens=20)
-
-    @property
-    def overlap(self) -> int:
-        return 10
-
-
-class Large(Broken):
-    @property
-    def limit(self) -> int | None:
-        return 20
-
-
-class Numbering(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return [replace(chunk, id=f"{document.id}-{n}") for n, chunk in enumerate(chunks)]
-
-
-class ByText(Broken):
-    """Two documents, or two places of one, share an id where they share a text."""
-
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from assay.retrievers.store.digest import digest
-
-        return [replace(chunk, id=digest(chunk.text)[:24]) for chunk in chunks]
-
-
-class Sorting(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from assay.retrievers.store.digest import digest
-
-        return [
-            replace(chunk, id=digest(document.id, sorted(chunk.text.split()), n)[:24])
-            for n, chunk in enumerate(chunks)
+def alter(change):
+    """Change each chunk, given its number and the id of its document."""
+    return spoil(
+        lambda chunks, document: [
+            replace(chunk, **change(chunk, n, document.id)) for n, chunk in enumerate(chunks)
         ]
-
-
-class Changing(Broken):
-    calls: list[int] = []  # noqa: RUF012
-
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        self.calls.append(1)
-        return [replace(chunk, headings=(str(len(self.calls)),)) for chunk in chunks]
-
-
-class ByOffset(Broken):
-    """An edit moves every chunk behind it."""
-
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from assay.retrievers.store.digest import digest
-
-        return [
-            replace(chunk, id=digest(document.id, chunk.start, chunk.text)[:24]) for chunk in chunks
-        ]
-
-
-class Indiscriminate(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return [replace(chunk, kind="content") for chunk in chunks]
+    )
 
 
 class Careless(FixedChunker):
     @property
-    def keeps_blocks(self) -> bool:
+    def keeps_blocks(self):
         return True
 
 
-class Misplaced(Broken):
-    def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        return [replace(chunk, section_id="elsewhere") for chunk in chunks]
-
-
-class Unbounded(Broken):
-    """Promises a size that its sound chunker does not keep."""
-
-    @property
-    def target(self) -> int | None:
-        return 20
-
-
-CULPRITS: dict[str, Chunker] = {
-    "rebuilds_the_document": Forgetful(type="document"),
-    "texts_are_true": Tidy(type="document"),
-    "chunks_stand_in_order": Backwards(type="document"),
-    "overlaps_are_bounded": Generous(type="document"),
-    "none_is_over_the_limit": Large(type="document"),
-    "ids_are_digests": Numbering(type="document"),
-    "ids_never_collide": ByText(type="document"),
-    "ids_keep_the_order": Sorting(type="document"),
-    "same_input_same_chunks": Changing(type="document"),
-    "edits_stay_local": ByOffset(type="document"),
-    "frontmatter_is_told_apart": Indiscriminate(type="document"),
+calls = count()
+LARGE_OVERLAP = StructureChunker(max_tokens=40, overlap_tokens=20)
+CULPRITS = {
+    "rebuilds_the_document": spoil(lambda chunks, _: chunks[:2] + chunks[3:]),
+    "texts_are_true": alter(lambda chunk, n, id_: {"text": chunk.text.strip()}),
+    "chunks_stand_in_order": spoil(lambda chunks, _: chunks[::-1]),
+    "overlaps_are_bounded": spoil(None, sound=LARGE_OVERLAP, claims={"overlap": 10}),
+    "none_is_over_the_limit": spoil(None, claims={"limit": 20}),
+    "ids_are_digests": alter(lambda chunk, n, id_: {"id": f"{id_}-{n}"}),
+    # Two documents, or two places of one, share an id where they share a text.
+    "ids_never_collide": alter(lambda chunk, n, id_: {"id": digest(chunk.text)[:24]}),
+    "ids_keep_the_order": alter(
+        lambda chunk, n, id_: {"id": digest(id_, sorted(chunk.text.split()), n)[:24]}
+    ),
+    "same_input_same_chunks": alter(lambda chunk, n, id_: {"headings": (str(next(calls)),)}),
+    # An edit moves every chunk behind it.
+    "edits_stay_local": alter(
+        lambda chunk, n, id_: {"id": digest(id_, chunk.start, chunk.text)[:24]}
+    ),
+    "frontmatter_is_told_apart": alter(lambda chunk, n, id_: {"kind": "content"}),
     "blocks_stay_whole": Careless(type="fixed", max_tokens=30, overlap_tokens=0),
-    "text_without_headings_is_cut": Unbounded(type="document"),
-    "places_are_true": Misplaced(type="document"),
+    "text_without_headings_is_cut": spoil(None, claims={"target": 20}),
+    "places_are_true": alter(lambda chunk, n, id_: {"section_id": "elsewhere"}),
 }
 
 
@@ -276,7 +208,7 @@ def test_windows_that_cross_headings_do_not_stay_local():
     """The claim that a scope makes is needed: windows over the whole document move."""
 
     class Overconfident(FixedChunker):
-        def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
+        def scope(self, structure, offset):
             return Chunker.scope(self, structure, offset)
 
     chunker = Overconfident(type="fixed", max_tokens=30, overlap_tokens=0, restart="document")

@@ -15,19 +15,19 @@ OTHERS = [text for form in FORMS.forms for text in form.others]
 
 
 @pytest.mark.parametrize(("text", "id_"), EXAMPLES)
-def test_a_heading_has_the_id(text, id_):
+def test_a_heading_has_the_id_and_a_query_names_it(text, id_):
     assert identify(f"{text}. Of ships") == id_
-
-
-@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
-def test_a_query_names_it(text, id_):
     assert [mention.ids[0] for mention in read_mentions(f"what does {text} say?")] == [id_]
 
 
 @pytest.mark.parametrize(("text", "id_"), OWN)
-def test_a_text_refers_to_it(text, id_):
+def test_a_text_refers_to_it_and_a_line_of_plain_text_opens_it(text, id_):
     cited = text[0].upper() + text[1:]
     assert [found.target for found in find_references(parse(f"As {cited} says."))] == [id_]
+    plain = parse(f"Before.\n\n{text.split('(')[0]} Of ships\nShips float.\n", plain=True)
+    last = plain.sections[-1]
+    assert id_.startswith(last.id)
+    assert plain.text[last.body : last.end] == "Ships float.\n"
 
 
 @pytest.mark.parametrize(("text", "id_"), COMMON)
@@ -38,14 +38,6 @@ def test_a_common_word_refers_to_what_the_document_has(text, id_):
     assert len(parse(f"Before.\n\n{text} Of ships\nShips float.\n", plain=True).sections) == 1
 
 
-@pytest.mark.parametrize(("text", "id_"), OWN)
-def test_a_line_of_plain_text_opens_it(text, id_):
-    plain = parse(f"Before.\n\n{text.split('(')[0]} Of ships\nShips float.\n", plain=True)
-    last = plain.sections[-1]
-    assert id_.startswith(last.id)
-    assert plain.text[last.body : last.end] == "Ships float.\n"
-
-
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_names_nothing(text):
     assert read_mentions(text) == []
@@ -53,18 +45,16 @@ def test_what_names_nothing(text):
     assert parse(f"{text}\nit is.\n", plain=True).sections[0].title == ""
 
 
-@pytest.mark.parametrize("code", FORMS.codes)
-def test_a_code_is_another_body_of_law(code):
-    (found,) = find_references(parse(f"under 42 {code} § 1437"))
-    assert found.external
-
-
-@pytest.mark.parametrize("suffix", FORMS.suffixes)
-def test_what_was_put_in_later(suffix):
-    for text in (f"Article 14{suffix}", f"Article 14 {suffix}"):
-        assert identify(f"{text} Fees") == f"article_14{suffix}"
-        assert [mention.ids[0] for mention in read_mentions(text)] == [f"article_14{suffix}"]
-        assert [found.target for found in find_references(parse(text))] == [f"article_14{suffix}"]
+def test_codes_are_other_bodies_of_law_and_suffixes_part_of_a_number():
+    for code in FORMS.codes:
+        (found,) = find_references(parse(f"under 42 {code} § 1437"))
+        assert found.external
+    for suffix in FORMS.suffixes:
+        for text in (f"Article 14{suffix}", f"Article 14 {suffix}"):
+            id_ = f"article_14{suffix}"
+            assert identify(f"{text} Fees") == id_
+            assert [mention.ids[0] for mention in read_mentions(text)] == [id_]
+            assert [found.target for found in find_references(parse(text))] == [id_]
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,10 @@ def test_every_format_gives_its_text(converter, folder, suffix):
     assert found.size == (folder / f"carriage{suffix}").stat().st_size
     assert (found.encoding, found.seconds > 0) == ("", True)
     assert not {"\f", "\r"} & set(found.text)
-
-
-@pytest.mark.parametrize("suffix", [".docx", ".html", ".epub", ".pdf"])
-def test_headings_stay_headings(converter, folder, suffix):
-    lines = converter.convert(folder / f"carriage{suffix}").text.splitlines()
-    assert {"# Conditions of Carriage", "## Refunds"} <= set(lines)
-    assert not any("var x" in line or "p {}" in line for line in lines)
+    lines = found.text.splitlines()
+    if suffix in (".docx", ".html", ".epub", ".pdf"):
+        assert {"# Conditions of Carriage", "## Refunds"} <= set(lines)
+        assert not any("var x" in line or "p {}" in line for line in lines)
 
 
 def test_fonts_tell_headings_of_a_pdf(converter, tmp_path):
@@ -97,7 +94,6 @@ def test_fonts_tell_headings_of_a_pdf(converter, tmp_path):
 def test_pages_of_a_pdf_are_known(converter, tmp_path, tables):
     """A converter reads a PDF with tables in another way; a scan of a cover holds no text."""
     from reportlab.lib.styles import ParagraphStyle
-    from reportlab.pdfgen.canvas import Canvas
     from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table
 
     body = ParagraphStyle("body", fontSize=10, spaceAfter=12)
@@ -111,7 +107,7 @@ def test_pages_of_a_pdf_are_known(converter, tmp_path, tables):
             flow += [Table(rows, colWidths=[150, 150, 150])]
         flow += [Paragraph(f"Here the {name} closes.", body), PageBreak()]
 
-    def number(canvas: Canvas, _: SimpleDocTemplate) -> None:
+    def number(canvas, _):
         canvas.drawString(280, 30, f"Page {canvas.getPageNumber()}")
 
     pdf = SimpleDocTemplate(str(tmp_path / "a.pdf"), invariant=1)
@@ -164,14 +160,9 @@ def test_html_in_other_encodings(converter, tmp_path, encoding):
     assert converter.convert(tmp_path / "page.htm").text == "Déjà vu à Köln"
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_utf8_is_taken_as_it_is(text):
-    assert decode(text.encode()) == (text, "utf-8")
-
-
 @given(st.text(min_size=1).filter(lambda text: "\ufeff" not in text and "\0" not in text))
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_marked_unicode_is_read(encoding, text):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_unicode_is_taken_as_it_is(encoding, text):
     try:
         data = text.encode(encoding)
     except UnicodeEncodeError:
@@ -290,7 +281,7 @@ def test_folders_without_documents(store, tmp_path, monkeypatch):
     with pytest.raises(AssayError, match=r"a\.key: is no folder"):
         read_folder(tmp_path / "a.key", Resources(store))
     (tmp_path / "empty.md").write_bytes(b"")
-    said: list[str] = []
+    said = []
     resources = Resources(store)
     monkeypatch.setattr(resources.progress, "say", said.append)
     with pytest.raises(AssayError, match="holds no documents; allowed: "):
@@ -303,11 +294,14 @@ def test_folders_without_documents(store, tmp_path, monkeypatch):
     assert set(WRITERS) < set(FORMATS)
 
 
-def test_bombs_are_not_unpacked(converter, tmp_path, monkeypatch):
+def test_bombs_and_huge_files_are_not_read(converter, tmp_path, monkeypatch):
     write_bomb(tmp_path / "bomb.docx", 3 << 20)
+    (tmp_path / "huge.txt").write_bytes(b"x" * (2 << 20))
     monkeypatch.setattr(bounds, "ARCHIVE", 2 << 20)
-    with pytest.raises(ConversionError, match="unpacks to 3 MB; at most 2 MB"):
-        converter.convert(tmp_path / "bomb.docx")
+    monkeypatch.setattr(bounds, "DOCUMENT", 1 << 20)
+    for name, says in (("bomb.docx", "unpacks to 3 MB; at most 2 MB"), ("huge.txt", "large: 2 MB")):
+        with pytest.raises(ConversionError, match=says):
+            converter.convert(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -367,13 +361,6 @@ def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
         converter.convert(page)
     monkeypatch.undo()
     assert converter.convert(folder / "carriage.docx").text
-
-
-def test_huge_files_are_not_read(converter, tmp_path, monkeypatch):
-    (tmp_path / "huge.txt").write_bytes(b"x" * (2 << 20))
-    monkeypatch.setattr(bounds, "DOCUMENT", 1 << 20)
-    with pytest.raises(ConversionError, match="is too large: 2 MB"):
-        converter.convert(tmp_path / "huge.txt")
 
 
 def test_what_takes_too_long_is_stopped(folder, tmp_path):

@@ -7,9 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from assay.eval.collections.loading import load
-from assay.eval.configs.config import load_config
-from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
 from assay.retrievers.documents.conversion.converters import CommandSettings
@@ -90,39 +87,3 @@ def test_a_command_that_fails_is_told_and_asked_again(resources, tmp_path):
     missing = CommandSettings(type="command", command=["no-such-program"])
     with pytest.raises(AssayError, match="there is no program no-such-program"):
         Converter(resources.cache, missing)
-
-
-def test_a_card_names_the_files_that_documents_were_made_of(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/tolls.html.md").write_text("# Tolls\n\nA horse crosses free.\n")
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files/tolls.html").write_text("<h1>Tolls</h1>")
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "what does a horse pay"}\n')
-    (tmp_path / "judgments.jsonl").write_text(
-        '{"query_id": "q", "path": "tolls.html.md", "section": "Tolls"}\n'
-    )
-    (tmp_path / "dataset.yaml").write_text(
-        "name: set\ntitle: Set\nformat: native\ndocuments: docs\noriginals: files\n"
-    )
-    collection = load(str(tmp_path))
-    assert [item.origin for item in collection.documents] == [str(tmp_path / "files/tolls.html")]
-
-
-def test_a_folder_is_read_by_the_command_of_a_config(resources, tmp_path):
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages/a.html").write_text("a page")
-    (document,) = open_source(
-        str(tmp_path / "pages"), resources, command(tmp_path / "upper.py", UPPER)
-    ).documents
-    assert (document.id, document.text) == ("a.html.md", "# A PAGE")
-
-
-def test_a_command_of_a_config_from_elsewhere_is_not_run(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    (tmp_path / "mine.yaml").write_text(
-        "name: x\ndocuments: {converter: {type: command, command: [rm]}}\n"
-        "retriever: {legs: {keyword: {type: bm25}}}\n"
-    )
-    monkeypatch.chdir(tmp_path / "here")
-    with pytest.raises(AssayError, match=r"documents\.converter\.type: names code to run"):
-        load_config(tmp_path / "mine.yaml")

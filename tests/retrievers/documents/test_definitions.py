@@ -36,24 +36,30 @@ def test_what_a_term_means(text, terms):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "terms"),
     [
-        "the Maritime Authority (“the Authority”).",
-        "the Maritime Authority (hereinafter “the Authority”) sits here.",
-        "land that may be added, referred to as the “Authority”;",
+        ("the Maritime Authority (“the Authority”).", [("Authority", "short name")]),
+        (
+            "the Maritime Authority (hereinafter “the Authority”) sits here.",
+            [("Authority", "short name")],
+        ),
+        ("land that may be added, referred to as the “Authority”;", [("Authority", "short name")]),
+        (
+            "# Glossary\n\nBerth: a place for a ship.\n\n- Draught – depth of a hull\n\nA - b\n",
+            [("Berth", "label"), ("Draught", "label")],
+        ),
+        (
+            "# Definitions\n\n(1) “Owners” exists when two own.\n\n(2) “Fee” is a sum.\n",
+            [("Owners", "means"), ("Fee", "means")],
+        ),
+        (
+            "# Berths\n\nBerth: a place.\n\n- **Draught**: depth of a hull\n\n“Quay” – a wall.\n",
+            [("Draught", "label"), ("Quay", "label")],
+        ),
     ],
 )
-def test_short_names(text):
-    assert find(text) == [("Authority", "short name")]
-
-
-def test_labels():
-    glossary = "# Glossary\n\nBerth: a place for a ship.\n\n- Draught – depth of a hull\n\nA - b\n"
-    assert find(glossary) == [("Berth", "label"), ("Draught", "label")]
-    entries = "# Definitions\n\n(1) “Owners” exists when two own.\n\n(2) “Fee” is a sum.\n"
-    assert find(entries) == [("Owners", "means"), ("Fee", "means")]
-    running = "# Berths\n\nBerth: a place.\n\n- **Draught**: depth of a hull\n\n“Quay” – a wall.\n"
-    assert find(running) == [("Draught", "label"), ("Quay", "label")]
+def test_short_names_and_labels(text, terms):
+    assert find(text) == terms
 
 
 @pytest.mark.parametrize(
@@ -93,23 +99,15 @@ def test_the_extent_of_a_definition():
     assert [one.section_id for one in (fee, ship, sail)] == ["sec_1", "sec_1", "sec_2"]
     assert ship.exceptions == ("except that it does not include a raft",)
     assert fee.exceptions == ()
-
-
-@pytest.mark.parametrize(
-    ("clause", "exception"),
-    [
+    assert ship.id == "ship"
+    (found,) = find_definitions(parse("“Force  Majeure” means an act of God."))
+    assert found.id == "force_majeure"
+    for clause, exception in (
         ("other than a raft", "other than a raft"),
         ("unless it is a raft", "unless it is a raft"),
         ("excluding rafts", "excluding rafts"),
         ("provided, that it floats", "provided, that it floats"),
         ("but shall not include a raft", "shall not include a raft"),
-    ],
-)
-def test_exceptions(clause, exception):
-    (found,) = find_definitions(parse(f"“Ship” means a vessel, {clause}; it sails."))
-    assert found.exceptions == (exception,)
-
-
-def test_ids_are_for_look_up():
-    (found,) = find_definitions(parse("“Force  Majeure” means an act of God."))
-    assert found.id == "force_majeure"
+    ):
+        (found,) = find_definitions(parse(f"“Ship” means a vessel, {clause}; it sails."))
+        assert found.exceptions == (exception,)

@@ -3,8 +3,6 @@
 Read twice from each place, one of these would take hours.
 """
 
-from collections.abc import Callable
-
 import pytest
 
 from assay.eval.collections.formats.rows import describe_unknown
@@ -41,7 +39,7 @@ def repeat(*parts):
     return "".join(part * (SIZE // len(parts) // len(part)) for part in parts)
 
 
-TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
+TEXTS = {
     "two runs of blanks": (number, f"Section 1 {repeat(' ')}x{repeat(' ')}x"),
     "leaders and blanks": (number, f"A {repeat('.', ' ')}x"),
     "leaders and digits": (number, f"A {repeat('. ', '7')}x"),

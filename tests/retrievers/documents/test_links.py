@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.retrievers.documents.references.links import DocumentNames, Link, find_links, slug
+from assay.retrievers.documents.references.links import DocumentNames, find_links, slug
 from assay.retrievers.documents.structure.structure import parse
 
 IDS = ("guide/setup.md", "guide/index.md", "api/index.md", "api/v2.0 notes.md", "faq.md")
@@ -41,12 +41,13 @@ def test_any_name_is_looked_up(name):
     assert NAMES.find(name, "faq.md") in (None, *IDS)
 
 
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [("4.2 The fee", "42-the-fee"), ("What's new?", "whats-new"), ("a_b – c", "a_b--c")],
-)
-def test_slug(title, anchor):
-    assert slug(title) == anchor
+def test_anchors_and_where_a_document_is_entered():
+    titles = ("4.2 The fee", "What's new?", "a_b – c")
+    assert [slug(title) for title in titles] == ["42-the-fee", "whats-new", "a_b--c"]
+    structures = {"a.md": parse("[[b]]"), "b.md": parse(HEAD + "Text.")}
+    found = find_links(structures, DocumentNames(structures, []))
+    (pointer,) = (pointer for pointer in found if pointer.kind != "related")
+    assert (pointer.target.start, pointer.target.end) == (len(HEAD), len(HEAD))
 
 
 HEAD = "---\nrelated: [b, nowhere]\n---\n"
@@ -58,7 +59,7 @@ def read(text):
     texts = {"a.md": text, "b.md": B}
     structures = {id_: parse(item) for id_, item in texts.items()}
 
-    def show(pointer: Link) -> tuple[str, str, str]:
+    def show(pointer):
         assert pointer.doc_id == "a.md"
         place = pointer.target
         where = texts[place.doc_id][place.start : place.end] or f"{place.doc_id}@{place.start}"
@@ -88,11 +89,3 @@ def read(text):
 )  # fmt: skip
 def test_pointers(text, found):
     assert read(text) == found
-
-
-def test_a_document_is_entered_after_its_frontmatter():
-    structures = {"a.md": parse("[[b]]"), "b.md": parse(HEAD + "Text.")}
-    (pointer,) = (
-        p for p in find_links(structures, DocumentNames(structures, [])) if p.kind != "related"
-    )
-    assert (pointer.target.start, pointer.target.end) == (len(HEAD), len(HEAD))

@@ -1,18 +1,13 @@
 """Sections by the numbers of plain text and of Markdown without headings, and looking them up."""
 
-from contextlib import closing
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples.reference_documents import write_pdf
 from samples.statute import make_corpus
 
 from assay.retrievers.base import Document
-from assay.retrievers.documents.conversion.conversion import Converter
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.lookups.exact import ExactLeg
-from assay.retrievers.store.cache import Cache
 
 ACT = """TIDE ACT 2020
 
@@ -61,10 +56,6 @@ The dues are those of the schedule.
 """
 
 
-def titles(text):
-    return [section.title for section in parse(text, plain=True).sections if section.title]
-
-
 def test_numbered_lines_open_sections():
     structure = parse(ACT, plain=True)
     placed = [(section.level, section.id) for section in structure.sections]
@@ -82,25 +73,26 @@ def test_numbered_lines_open_sections():
     assert structure.sections[4].title == "Section 13bis. Insurance."
     paragraphs = [paragraph.id for paragraph in structure.paragraphs]
     assert paragraphs == ["sec_13_a", "sec_13_b", "article_12_1", "article_12_2"]
+    contract = parse(CONTRACT, plain=True)
+    assert [it.title for it in contract.sections] == ["", "1. DEFINITIONS.", "2. Term", "3. Dues"]
+    assert [item.id for item in contract.paragraphs] == ["sec_7_1", "sec_7_2"]
 
 
-def test_markdown_without_headings_is_read_alike():
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("# One\n\n## Two\n\nSection 13. Liability\n\nText.\n", ["One", "Two"]),
+        ("```\nSection 13. Liability\n\nText.\n```\n\n| Section 14. Dues |\n|---|\n| x |\n", [""]),
+    ],
+)
+def test_markdown_without_headings_is_read_alike(text, titles):
     lines = [section.id for section in parse(ACT, plain=True).sections]
     assert [section.id for section in parse(ACT).sections] == lines
     titled = parse(f"# The act\n\n{ACT}").sections
     assert [section.id for section in titled] == ["the_act", *lines[1:]]
     assert titled[-1].headings == ("The act", "SCHEDULE 1")
-
-
-def test_headings_of_its_own_are_all_that_count():
-    text = "# One\n\n## Two\n\nSection 13. Liability\n\nText.\n"
-    assert [section.title for section in parse(text).sections] == ["One", "Two"]
-
-
-def test_numbers_of_a_contract():
-    structure = parse(CONTRACT, plain=True)
-    assert titles(CONTRACT) == ["1. DEFINITIONS.", "2. Term", "3. Dues"]
-    assert [item.id for item in structure.paragraphs] == ["sec_7_1", "sec_7_2"]
+    # Headings of its own are all that count, and code and tables hold none.
+    assert [section.title for section in parse(text).sections] == titles
 
 
 @pytest.mark.parametrize(
@@ -119,12 +111,7 @@ def test_numbers_of_a_contract():
     ],
 )
 def test_what_opens_none(text):
-    assert titles(text) == []
-
-
-def test_code_and_tables_hold_none():
-    text = "```\nSection 13. Liability\n\nText.\n```\n\n| Section 14. Dues |\n|---|\n| x |\n"
-    assert [section.title for section in parse(text).sections] == [""]
+    assert {section.title for section in parse(text, plain=True).sections} == {""}
 
 
 @given(st.lists(st.sampled_from([*ACT.splitlines(), *CONTRACT.splitlines(), "# Title", "```"])))
@@ -147,6 +134,27 @@ def find(query, corpus):
     return [corpus.chunks[position].text for position, _ in leg.search(query, 100).candidates]
 
 
+LAW = (
+    "# Law\n\n## Title I\n\nOne.\n\n### § 1 A\n\nAye.\n\n## Title II\n\nTwo.\n\n"
+    "### § 3 B\n\nBee.\n\n### § 4 C\n\nSee.\n\n"
+    "### § 6 D\n\nDee.\n\n## Title III\n\n### § 7 E\n\nEbb.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "ends"),
+    [
+        ("Title II", ["Two.", "Bee.", "See.", "Dee."]),  # a division gives all its sections
+        ("§§ 3–6", ["Bee.", "See.", "Dee."]),  # a range gives all that is there
+        ("§ 3 to § 6", ["Bee.", "See.", "Dee."]),
+        ("sections 3 through 6", ["Bee.", "See.", "Dee."]),
+    ],
+)
+def test_divisions_and_ranges_are_looked_up(query, ends):
+    found = find(query, make_corpus(Document("law.md", LAW)))
+    assert [text.split()[-1] for text in found] == ends
+
+
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -160,27 +168,3 @@ def find(query, corpus):
 def test_look_ups_in_plain_text(query, first):
     corpus = make_corpus(Document("act.txt", ACT), Document("contract.txt", CONTRACT))
     assert first in find(query, corpus)[0]
-
-
-def test_a_division_gives_all_its_sections():
-    law = "# Law\n\n## Title I\n\nOne.\n\n### § 1 A\n\nAye.\n\n## Title II\n\nTwo.\n\n"
-    law += "### § 3 B\n\nBee.\n\n### § 4 C\n\nSee.\n"
-    found = find("Title II", make_corpus(Document("law.md", law)))
-    assert [text.split()[-1] for text in found] == ["Two.", "Bee.", "See."]
-    assert "Aye." not in " ".join(found)
-
-
-def test_a_range_gives_all_that_is_there():
-    law = "".join(f"## § {number} Of\n\nText {number}.\n\n" for number in (3, 4, 6, 7))
-    corpus = make_corpus(Document("law.md", f"# Law\n\n{law}"))
-    for query in ("§§ 4–7", "§ 4 to § 7", "sections 4 through 7"):
-        assert [text.split()[-1] for text in find(query, corpus)] == ["4.", "6.", "7."]
-
-
-def test_sections_of_a_pdf(tmp_path):
-    blocks = [(0, part) for part in ACT.split("\n\n")]
-    write_pdf(tmp_path / "tide.pdf", blocks)
-    with closing(Converter(Cache(tmp_path / "cache"))) as converter:
-        text = converter.convert(tmp_path / "tide.pdf").text
-    found = find("Section 13", make_corpus(Document("tide.pdf.md", text)))
-    assert found[0].startswith("Section 13 Liability")

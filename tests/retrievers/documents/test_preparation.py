@@ -47,12 +47,10 @@ def test_what_is_put_before_a_chunk(model_workshop):
         chunks = search(model_workshop, **{name: values[name] for name in names})
         assert chunks[-1].searchable == text, names
         assert chunks[-1].text == dogs
-
-
-def test_headings_are_not_put_twice(model_workshop):
+    # Headings are not put twice.
     once = search(model_workshop, context={"source": "headings"})
     assert search(model_workshop, context={"source": "headings"}, headings=True) == once
-    assert once[-1].context == "Fares > Dogs"
+    assert once[-1].context == path
 
 
 PLAIN = Document("minutes.txt", "The minutes of May. " + "Ann said so. " * 40, title="Minutes")
@@ -69,14 +67,11 @@ def situate(document, source, resources):
     return [chunk.context for chunk in sorted(prepared.chunks, key=lambda chunk: chunk.start)]
 
 
-def test_opening_and_headings_together(model_workshop):
+def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop):
     assert situate(BARE, "opening+headings", model_workshop) == [
         "# Fares ## Children\nGuide > Fares > Children",
         "# Fares ## Children\nGuide > Fares > Dogs",
     ]
-
-
-def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop):
     assert situate(DOCUMENT, "auto", model_workshop)[-1] == "About dogs."
     assert situate(BARE, "auto", model_workshop) == situate(BARE, "headings", model_workshop)
     plain = situate(PLAIN, "auto", model_workshop)

@@ -55,33 +55,26 @@ def test_targets(text, targets):
     assert find(text) == targets
 
 
-def test_code_and_headings_hold_no_references():
-    assert find_references(parse("# § 5. See § 6.\n\n```\n§ 7\n```\n")) == []
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "external", "section", "within", "last"),
     [
-        "42 U.S.C. § 1437f",
-        "29 C.F.R. § 1630.2(g)(1)",
-        "section 3(2)(A) of the Americans with Disabilities Act of 1990",
-        "title II of the Housing Act",
+        ("42 U.S.C. § 1437f", True, "sec_1437f", (), None),
+        ("29 C.F.R. § 1630.2(g)(1)", True, "sec_1630_2", (), None),
+        ("section 3(2)(A) of the Americans with Disabilities Act of 1990", True, "sec_3", (), None),
+        ("title II of the Housing Act", True, "title_ii", (), None),
+        (
+            "under subchapter I of Chapter 5 of Title 2, and so on",
+            False, "subchapter_i", ("chapter_5", "title_2"), None,
+        ),
+        ("§1.2.3-1.2.5", False, "sec_1_2_3", (), "sec_1_2_5"),
+        ("ss. 3-5", False, "sec_3", (), "sec_5"),
     ],
-)
-def test_other_bodies_of_law(text):
+)  # fmt: skip
+def test_other_bodies_of_law_units_within_units_and_ranges(text, external, section, within, last):
     (found,) = find_references(parse(text))
-    assert found.external
-
-
-def test_units_within_units():
-    (found,) = find_references(parse("under subchapter I of Chapter 5 of Title 2, and so on"))
-    assert (found.section, found.within) == ("subchapter_i", ("chapter_5", "title_2"))
-
-
-def test_ranges_count_on():
-    for text, last in (("§1.2.3-1.2.5", "sec_1_2_5"), ("ss. 3-5", "sec_5")):
-        (found,) = find_references(parse(text))
-        assert [one.section for one in found.spread()][2:] == [last]
+    assert (bool(found.external), found.section, found.within) == (external, section, within)
+    assert [one.section for one in found.spread()][2:] == ([last] if last else [])
+    assert find_references(parse(f"# § 5. See {text}.\n\n```\n{text}\n```\n")) == []
 
 
 def test_a_law_that_is_here_is_not_another():
@@ -134,11 +127,8 @@ def test_where_targets_stand(text, place):
     (reference,) = find_references(structure)
     found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")
     assert (found and (found.doc_id, found.id)) == place
-
-
-def test_the_own_document_comes_first():
+    # The own document comes first.
     structure = parse("# 1.1 Mine\n\nSee section 1.1.\n")
     (reference,) = find_references(structure)
     found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")
-    assert found is not None
     assert structure.text[found.start : found.end] == structure.text

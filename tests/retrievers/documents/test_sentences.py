@@ -28,9 +28,6 @@ def test_a_number_before_its_words_is_no_sentence(sentences):
     ends = [0, *sentence_ends(text, 0, len(text)), len(text)]
     found = [text[begin:end] for begin, end in pairwise(ends)]
     assert found == sentences
-
-
-def test_a_numbered_definition_keeps_its_number():
     text = "## Terms\n\nThese hold. 2. The term “fee” means a sum. A fine is none."
-    (found,) = find_definitions(parse(text))
-    assert text[found.start : found.end].strip() == "2. The term “fee” means a sum."
+    (definition,) = find_definitions(parse(text))
+    assert text[definition.start : definition.end].strip() == "2. The term “fee” means a sum."

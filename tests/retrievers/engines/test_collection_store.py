@@ -15,7 +15,7 @@ def test_as_many_are_in_flight_as_may_be_and_no_more():
     together, lock = Barrier(IN_FLIGHT, timeout=20), Lock()
     inside, most, done = 0, 0, []
 
-    def put(part: int) -> None:
+    def put(part):
         nonlocal inside, most
         with lock:
             inside += 1
@@ -33,7 +33,7 @@ def test_as_many_are_in_flight_as_may_be_and_no_more():
 def test_nothing_is_begun_after_a_failure():
     begun = []
 
-    def put(part: int) -> None:
+    def put(part):
         begun.append(part)
         if part == 2:
             raise AssayError("refused")

@@ -29,7 +29,7 @@ def start(tmp_path, monkeypatch):
     """Start a process that has a folder; temporary ones are made below this test's."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def call() -> tuple["subprocess.Popen[str]", Path]:
+    def call():
         process = subprocess.Popen(
             [sys.executable, "-c", HOLD],
             env=os.environ

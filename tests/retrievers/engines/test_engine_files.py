@@ -4,8 +4,8 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -59,19 +59,48 @@ def search(engine):
     return [[list(pair) for pair in search_fully(engine, q, 50)] for q in QUERIES]
 
 
-def test_what_only_searching_needs_does_not_build_anew(tmp_path):
-    for package in NEEDS["sqlite"]:
-        pytest.importorskip(package, reason="needs the extra `sqlite`")
+PQ = {"type": "ivf-pq", "bits": 4, "partitions": 4}
+# Settings one after the other, each with whether what it needs is built already.
+BUILT = {
+    "sqlite": [
+        ({}, False),
+        ({"k": 1, "weights": {"dense": 3.0}, "depth": {"dense": 7}}, True),
+        ({"fusion": "min-max"}, True),
+        ({"tokenizer": "trigram"}, False),
+    ],
+    "faiss": [
+        ({"index": {"type": "hnsw"}}, False),
+        ({"index": {"type": "hnsw", "ef": 9}}, True),
+        ({"index": {"type": "hnsw", "m": 9}}, False),
+        ({"index": {"type": "hnsw-sq", "m": 9}}, False),
+        ({"index": PQ}, False),
+        ({"index": {**PQ, "nprobe": 3}}, True),
+        ({"index": {**PQ, "refine_factor": 2}}, False),
+        ({"index": {**PQ, "refine_factor": 5}}, True),
+        ({}, False),
+        ({"index": {"m": 9, "seed": 5}}, True),
+    ],
+    "chroma": [
+        ({"m": 4, "ef_construction": 40, "ef": 50}, False),
+        ({"m": 4, "ef_construction": 40, "ef": 350}, True),
+        ({}, False),
+    ],
+    "lancedb": [
+        ({}, False),
+        ({"k": 2, "depth": {"dense": 30}, "index": {"ef": 5}}, True),
+        ({"fusion": "linear", "weight": 0.5}, True),
+        ({"fts": {"language": "german"}}, False),
+        ({"index": {"type": "hnsw-flat"}}, False),
+    ],
+}
 
-    def cached(**settings: Any) -> tuple[str, ...]:
-        engine = make("sqlite", tmp_path, **settings)
-        found = build(engine)
-        engine.close()
-        return found
 
-    assert cached() == ()
-    assert cached(k=1, weights={"dense": 3.0}, depth={"dense": 7}) == ("engine",)
-    assert cached(fusion="min-max") == ("engine",)
+def test_what_only_searching_needs_does_not_build_anew(kind, tmp_path):
+    vectors = np.stack([encode(text) for text in TEXTS])
+    for settings, built in BUILT[kind]:
+        with closing(make(kind, tmp_path, **settings)) as engine:
+            cached = engine.index(TEXTS, vectors, "hashing").cached
+        assert cached == ("engine",) * built, settings
 
 
 def test_searching_leaves_the_file_as_it_was(kind, tmp_path):

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import closing
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,11 +9,12 @@ from tools.part_settings import read_settings
 
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
+from assay.retrievers.engines.registry import ENGINES as STORES
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-ENGINES: dict[str, dict[str, Any]] = {
+ENGINES = {
     "qdrant-edge": {"type": "qdrant-edge"},
     "qdrant-edge dbsf": {"type": "qdrant-edge", "fusion": "dbsf"},
     "qdrant-edge hnsw": {"type": "qdrant-edge", "exact": False},
@@ -93,11 +93,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def test_fusions_are_of_engines_and_their_rules_are_rules():
-    assert set(FUSED) < set(ENGINES)
-    assert {rule.name for rule in RULES} > OF_FUSION
-
-
 @pytest.mark.parametrize(("name", "rule"), CASES)
 def test_engines_keep_the_rules(name, rule, cache):
     rule.check(make(name, cache))
@@ -123,7 +118,50 @@ def test_a_list_of_weight_0_adds_no_text(name, dense, keyword, cache):
                 assert {i for i, _ in lists.dense} != {i for i, _ in lists.keyword}
 
 
-@pytest.mark.parametrize("name", [i for i, each in ENGINES.items() if "weights" in each])
-def test_a_fusion_of_no_list_is_refused(name):
-    with pytest.raises(ValidationError, match="one of dense and keyword must be above 0"):
-        read_settings(EngineSettings, ENGINES[name] | {"weights": {"dense": 0.0, "keyword": 0.0}})
+NO_LIST = {"weights": {"dense": 0.0, "keyword": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "problem"),
+    [
+        *((name, NO_LIST, "one of dense and keyword must be above 0")
+          for name in ("qdrant-edge", "postgres", "sqlite", "azure-cosmos-nosql", "mongodb")),
+        ("azure-ai-search", {"depth": {"keyword": 100}}, "fuses 1000 texts of the keyword list"),
+        ("azure-ai-search", {"m": 11}, "less than or equal to 10"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 50}}, "make both the same"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 2000, "keyword": 2000}}, "1000 texts at most"),
+        ("elasticsearch", {"depth": {"dense": 50}}, "make both the same"),
+        ("elasticsearch", {"weights": {"dense": 2.0}}, "rrf has no weights here"),
+        ("faiss", {"index": {"m": 1}}, "greater than or equal to 2"),
+        ("faiss", {"index": {"bits": 9}}, "less than or equal to 8"),
+        ("faiss", {"index": {"nprobe": 0}}, "greater than or equal to 1"),
+        ("faiss", {"index": {"seed": -1}}, "greater than or equal to 0"),
+        ("faiss", {"index": {"type": "ivf"}}, "Input should be"),
+        ("milvus", {"weights": {"dense": 0.5}}, "rrf has no weights in Milvus"),
+        ("milvus", {"fusion": "weighted", "weights": {"dense": 2.0}}, "Milvus takes 0 to 1"),
+        ("milvus", {"depth": {"dense": 16_384}}, "16384 texts at most"),
+        ("mongodb", {"depth": {"dense": 20_000}}, "10000 vectors at most"),
+        ("opensearch", {"depth": {"dense": 50, "keyword": 100}}, "make both the same"),
+        ("opensearch", {"knn": {"method": "hnsw"}, "depth": {"dense": 101}}, "no list deeper"),
+        ("opensearch", {"depth": {"dense": 10_001, "keyword": 10_001}}, "10000 candidates"),
+        ("opensearch", {"knn": {"ef_search": 50}}, "hnsw of faiss only"),
+        ("opensearch", {"fusion": {"type": "rrf", "weights": {"dense": 1.0, "keyword": 1.0}}},
+         "sum must be 1"),
+        ("opensearch", {"fusion": {"type": "normalisation", "normalisation": "z_score",
+                                   "combination": "harmonic_mean"}}, "arithmetic_mean only"),
+        ("postgres", {"index": {"type": "hnsw", "m": 40}}, "ef_construction"),
+        ("postgres", {"index": {"type": "flat"}}, "does not match any"),
+        ("postgres", {"text": {"language": "english'; --"}}, "should match pattern"),
+        ("qdrant", {"fusion": "dbsf", "weights": {"dense": 2.0}}, "dbsf has no weights"),
+        ("qdrant-edge", {"fusion": "dbsf", "weights": {"dense": 2.0}}, "dbsf has no weights"),
+        ("redis", {"depth": {"dense": 50}}, "make both the same"),
+        ("redis", {"weights": {"dense": 2.0}}, "rrf has no weights here"),
+        ("sql-server", {"exact": False}, "Input should be True"),
+        ("weaviate", {"depth": {"dense": 100, "keyword": 120}}, "depth: Weaviate"),
+        ("weaviate", {"depth": {"dense": 50, "keyword": 50}}, "depth: Weaviate"),
+        ("weaviate", {"depth": {"dense": 20_000}}, "depth: Weaviate"),
+    ],
+)  # fmt: skip
+def test_settings_that_a_store_does_not_allow(name, settings, problem):
+    with pytest.raises(ValidationError, match=problem):
+        STORES.types[name].model_validate({"type": name, **settings})

@@ -3,7 +3,7 @@
 import math
 from contextlib import closing
 from importlib.util import find_spec
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(not find_spec("lancedb"), reason="needs the extr
 
 QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
 TEXTS = real_texts()
-APPROXIMATE: dict[str, Any] = {"index": {"type": "hnsw-sq"}}
 
 
 def make(folder, **settings):
@@ -35,36 +34,6 @@ def index(engine, texts):
 
 
 VECTORS = embed(TEXTS)
-
-
-@pytest.fixture
-def engine(cache):
-    with closing(make(cache)) as engine:
-        engine.index(TEXTS, VECTORS, "hashing")
-        yield engine
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"k": 1, "depth": {"dense": 20, "keyword": 50}},
-        {"fusion": "linear"},
-        {"fusion": "linear", "weight": 0.2, "fill": 0.4, "depth": {"dense": 20, "keyword": 50}},
-        {"fusion": "linear", "depth": {"dense": 1, "keyword": 1}},
-        {"index": {"type": "hnsw-flat"}},
-    ],
-)
-def test_fusion_is_what_the_formula_says(cache, settings):
-    with closing(make(cache, **settings)) as engine:
-        engine.index(TEXTS, VECTORS, "hashing")
-        for query in [*QUERIES, "zebra", "Namespace zebra"]:
-            lists = engine.lists(query, encode(query))
-            assert len(lists.dense) == engine.depth.dense
-            assert len(lists.keyword) <= engine.depth.keyword
-            expected = engine.formula.fuse(*lists)
-            assert engine.hybrid(query, encode(query), 1000) == expected
-            assert engine.hybrid(query, encode(query), 7) == expected[:7]
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "linear"])
@@ -121,7 +90,7 @@ def test_every_language_is_known_to_the_engine(tmp_path, language):
 
 
 def test_recall_is_measured_where_search_is_approximate(cache):
-    def recall(**settings: Any) -> float:
+    def recall(**settings):
         with closing(make(cache, index=settings)) as engine:
             engine.index(TEXTS, VECTORS, "hashing")
             assert engine.metadata()["exact"] is False
@@ -135,48 +104,6 @@ def test_recall_is_measured_where_search_is_approximate(cache):
     with closing(make(cache)) as exact:
         exact.index(TEXTS, VECTORS, "hashing")
         assert "recall_against_exact" not in exact.metadata()
-
-
-@pytest.mark.parametrize("type_", ["ivf-flat", "hnsw-flat", "hnsw-sq"])
-def test_scores_are_cosines_whatever_the_index(cache, type_):
-    with closing(make(cache, index={"type": type_, "ef": 1})) as engine:
-        engine.index(TEXTS, VECTORS, "hashing")
-        found = engine.dense(VECTORS[5], 50)
-        assert len(found) == 50
-        cosines = [float(VECTORS[i] @ VECTORS[5]) for i, _ in found]
-        assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)
-
-
-def build(folder, **settings):
-    """Index two texts, check what the engine says of them, and return what was cached."""
-    with closing(make(folder, **settings)) as engine:
-        report = index(engine, ["cat", "dog"])
-        assert report.bytes > 0
-        assert set(report.seconds) == {"engine"}
-        assert [i for i, _ in engine.hybrid("dog", encode("dog"), 1)] == [1]
-        return report.cached
-
-
-@pytest.mark.parametrize(
-    ("settings", "cached"),
-    [
-        ({"k": 2, "depth": {"dense": 3}, "index": {"ef": 5}}, ("engine",)),
-        ({"fusion": "linear", "weight": 0.5}, ("engine",)),
-        ({"fts": {"language": "german"}}, ()),
-        ({"index": {"type": "hnsw-flat"}}, ()),
-    ],
-)
-def test_the_folder_is_found_in_the_cache(tmp_path, settings, cached):
-    assert build(tmp_path) == ()
-    assert build(tmp_path, **settings) == cached
-
-
-def test_a_blank_text_shares_no_terms(tmp_path):
-    with closing(make(tmp_path)) as engine:
-        index(engine, TEXTS)
-        assert engine.keyword(" \n", 5) == []
-        dense = engine.dense(encode("cat"), engine.depth.dense)
-        assert [i for i, _ in engine.hybrid(" ", encode("cat"), 5)] == [i for i, _ in dense[:5]]
 
 
 def test_searching_prints_nothing(tmp_path, capfd):

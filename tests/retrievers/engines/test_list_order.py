@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.retrievers.base.adapted import AdaptedRetriever
 from assay.retrievers.conformance import ConformanceError
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.engines.adapter import Adapter, StoredIndex
+from assay.retrievers.engines.adapter import Adapter
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.conformance.order_rules import (
@@ -20,8 +20,7 @@ from assay.retrievers.engines.conformance.order_rules import (
     index_built_again_ranks_the_same,
     linked_texts_stand_beside_each_other,
 )
-from assay.retrievers.fusion.ranking import Scored, ordered
-from assay.retrievers.models.base import Vectors
+from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -36,7 +35,7 @@ class ScriptedSettings(StoreSettings):
     capabilities: ClassVar[Capabilities] = Capabilities("here")
     type: Literal["scripted"] = "scripted"
 
-    def build(self, resources: Resources) -> "Scripted":
+    def build(self, resources):
         raise NotImplementedError
 
 
@@ -46,21 +45,19 @@ class Scripted(Adapter[ScriptedSettings, object]):
     formula: Any = None
     _exact = True
 
-    def __init__(self, scores: Sequence[float]) -> None:
+    def __init__(self, scores):
         super().__init__(ScriptedSettings(), Resources(cast(Cache, None)))
         self._opened, self._texts, self.asked = object(), len(scores), []
         self._found = sorted(enumerate(scores), key=lambda pair: (-pair[1], -pair[0]))
 
-    def _search_keyword(self, opened: object, text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened, text, limit):
         self.asked.append(limit)
         return self._found[:limit]
 
-    def _shape(self) -> Sequence[Any]:
+    def _shape(self):
         return ()
 
-    def _store(
-        self, texts: Sequence[str], vectors: Vectors, identity: str
-    ) -> tuple[object, StoredIndex]:
+    def _store(self, texts, vectors, identity):
         raise NotImplementedError
 
 
@@ -86,7 +83,7 @@ def test_what_the_store_does_not_give_is_not_waited_for():
 class Reversing(Memory):
     """Has equal scores the wrong way round."""
 
-    def keyword(self, text: str, limit: int) -> list[Scored]:
+    def keyword(self, text, limit):
         found = super().keyword(text, len(self.words))
         return sorted(found, key=lambda pair: (-pair[1], -pair[0]))[:limit]
 
@@ -96,11 +93,11 @@ class Moving(Memory):
 
     builds = count()
 
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> Any:
+    def index(self, texts, vectors, identity):
         self.build = next(self.builds)
         return super().index(texts, vectors, identity)
 
-    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+    def dense(self, vector, limit):
         found = super().dense(vector, len(self.words))
         return ordered((i, score + 1e-6 * (self.build + i) % 3) for i, score in found)[:limit]
 
@@ -110,7 +107,7 @@ class Declared(Moving):
 
     reproducible = False
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self):
         return {**super().metadata(), "nondeterministic": True}
 
 
@@ -132,14 +129,14 @@ class Linked(Memory):
     documents: Mapping[str, Sequence[int]] = {}
     linked: Mapping[str, Sequence[int]] = {}
 
-    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
+    def relate(self, documents):
         self.documents = documents
 
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> Any:
+    def index(self, texts, vectors, identity):
         self.linked, self.documents = self.documents, {}
         return super().index(texts, vectors, identity)
 
-    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+    def beside(self, positions):
         if not self.linked:
             return None
         order = [i for places in self.linked.values() for i in (-1, *places, -1)]
@@ -150,14 +147,14 @@ class Linked(Memory):
 class Running(Linked):
     """Does not know where a document ends."""
 
-    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
+    def relate(self, documents):
         super().relate({"": [i for places in documents.values() for i in places]})
 
 
 class Forgetful(Linked):
     """Has the links of texts that are gone."""
 
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> Any:
+    def index(self, texts, vectors, identity):
         self.linked = self.documents
         return Memory.index(self, texts, vectors, identity)
 

@@ -5,19 +5,16 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from tools.milvus_servers import serve
 from tools.server_engines import one_line
 
-from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import (
     RULES,
     dense_is_cosine,
     hybrid_is_fused_from_its_lists,
 )
-from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.parity.parity import Observation
+from assay.retrievers.engines.conformance.sample import FEW, index
 from assay.retrievers.engines.stores.milvus import MilvusSettings
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
@@ -45,16 +42,6 @@ def test_rules(milvus_url, rule):
 def test_fusion_by_the_rules(milvus_url, settings):
     for check in (dense_is_cosine, hybrid_is_fused_from_its_lists):
         check(lambda: make(**settings))
-
-
-@pytest.mark.parametrize("settings", [{}, {"k": 5}, WEIGHTED], ids=str)
-def test_parity(milvus_url, settings):
-    with closing(make(**settings)) as engine:
-        vectors = index(engine)
-        asked = (*QUERIES, *TEXTS[:10])
-        seen = {text: Observation(engine, text, encode(text), len(vectors)) for text in asked}
-        verdicts = judge(seen)
-    assert set(verdicts.values()) <= {"identical", "ties"}
 
 
 @pytest.mark.parametrize(
@@ -122,16 +109,3 @@ def test_a_server_that_is_too_old(milvus_url, monkeypatch):
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: "v2.4.15")
     problem = one_line(make()._settings.server)
     assert "v2.4.15 is too old: keyword search by BM25 needs 2.5 or later" in problem
-
-
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"weights": {"dense": 0.5}}, "rrf has no weights in Milvus"),
-        ({"fusion": "weighted", "weights": {"dense": 2.0}}, "Milvus takes 0 to 1"),
-        ({"depth": {"dense": 16_384}}, "16384 texts at most"),
-    ],
-)
-def test_settings_that_milvus_does_not_allow(settings, problem):
-    with pytest.raises(ValidationError, match=problem):
-        MilvusSettings.model_validate(settings)

@@ -3,7 +3,6 @@
 import os
 from contextlib import closing
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif("NEO4J_URL" not in os.environ, reason="$NEO4J_URL is not set"),
 ]
 
-ENGINES: dict[str, dict[str, Any]] = {
+ENGINES = {
     "exact": {},
     "hnsw": {"exact": False},
     "standard": {"analyzer": "standard"},

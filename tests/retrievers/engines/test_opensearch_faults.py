@@ -15,11 +15,10 @@ from doubles.contract_server import HTML
 from doubles.opensearch_proxy import Proxy, Reply, fail
 from tools.server_engines import one_line
 
-from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.stores.opensearch import OpenSearchSettings, OpenSearchStore
 from assay.retrievers.legs.native import EngineKeywordSettings
-from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -29,12 +28,7 @@ osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installe
 SAMPLES = Path(__file__).parents[2] / "samples/opensearch_shapes"
 ANSWERS = json.loads((SAMPLES / "answers.json").read_text())
 CORPUS = Corpus([Chunk(str(9 - i), "d", 0, 1, f"ferry {i}") for i in range(5)])
-DOCUMENTS = [
-    Document("a.md", "# Ferry\n\nThe ferry sails in winter."),
-    Document("b.md", "# Refunds\n\nA cancelled sailing is refunded."),
-]
 QUICK = {"attempts": 3, "pause": 0.01}
-GARBAGE = Reply("<html>garbage", headers=HTML)
 
 
 @pytest.fixture(autouse=True)
@@ -52,23 +46,10 @@ def url(osmem_base):
 def make_leg(url, **settings):
     """Return a leg of words alone on the server."""
     os.environ["OPENSEARCH_URL"] = url
-    leg = EngineKeywordSettings.model_validate(choose(**settings))
-    return leg.build(Resources(Cache(default_root())))
-
-
-def choose(**settings):
     chosen = {"retries": QUICK, "timeout_seconds": 1.0, **settings}
     engine = {"type": "opensearch", "knn": {"method": "none"}, **chosen}
-    return {"type": "engine_keyword", "engine": engine}
-
-
-def make_pipeline(url):
-    """Return a pipeline of a dense leg and the keyword leg on the server."""
-    os.environ["OPENSEARCH_URL"] = url
-    legs = {"meaning": {"type": "dense"}, "words": choose()}
-    retriever = {"legs": legs, "fusion": {"type": "rrf"}}
-    config = PipelineConfig.model_validate({"name": "under-test", "retriever": retriever})
-    return config.build(Resources(Cache(default_root())))
+    leg = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
+    return leg.build(Resources(Cache(default_root())))
 
 
 def on(path, *replies):
@@ -91,7 +72,7 @@ def list_indexes(url):
         (Reply("{garbage"), "answered what no OpenSearch answers"),
         (Reply("plain", headers={"Content-Type": "text/plain"}),
          "answered what no OpenSearch answers"),
-        (Reply(GARBAGE.body, 500, HTML), "answered 500: <html>garbage"),
+        (Reply("<html>garbage", 500, HTML), "answered 500: <html>garbage"),
         (Reply(ANSWERS["unauthorised"]["answer"], 401),
          "refuses the key (401); set OPENSEARCH_USERNAME and OPENSEARCH_PASSWORD, or "
          "OPENSEARCH_API_KEY"),
@@ -106,30 +87,6 @@ def test_what_does_not_pass_is_told_in_one_line(url, reply, problem):
         told = one_line(lambda: leg.search("ferry", 5))
         assert len(proxy.searches()) == 1
         assert told.startswith(f"opensearch at {proxy.url}: {problem}")
-
-
-@pytest.mark.parametrize("reply", [fail(503), fail(500), GARBAGE])
-def test_a_pipeline_does_without_the_leg(url, reply):
-    with (
-        Proxy(url, on("_search", None, reply, None)) as proxy,
-        closing(make_pipeline(proxy.url)) as pipeline,
-    ):
-        pipeline.index(DOCUMENTS)
-        whole = pipeline.search("ferry", 2)
-        assert whole.degraded == ()
-        with_retries = pipeline.search("ferry", 2)
-        after = pipeline.search("ferry", 2)
-    if reply.status == 503:  # which passed
-        (leg,) = [entry for entry in with_retries.trace if entry.name == "words"]
-        assert leg.counts["retries"] == 1
-        assert leg.waited > 0
-        assert with_retries.degraded == ()
-    else:
-        (line,) = with_retries.degraded
-        assert line.startswith("the keyword leg words cannot be asked: opensearch at http://")
-        assert line.endswith("; searched without it")
-        assert {name for hit in with_retries.hits for name in hit.legs} == {"meaning"}
-    assert after.degraded == ()
 
 
 def test_an_index_without_its_alias_is_not_taken_for_whole(url):
@@ -245,7 +202,7 @@ def secure_url(tmp_path):
     assert made.returncode == 0, made.stderr
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(500)
             self.end_headers()
 

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ def normalise(**settings):
     return {"fusion": {"type": "normalisation", **settings}}
 
 
-ENGINES: dict[str, dict[str, Any]] = {
+ENGINES = {
     "rrf": {},
     "rrf weighted": {"fusion": {"type": "rrf", "rank_constant": 10, "weights": WEIGHTS}},
     "min_max": normalise(),

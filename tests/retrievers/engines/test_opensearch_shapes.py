@@ -11,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
-from pydantic import ValidationError
+from doubles.opensearch_proxy import Proxy, Reply, fail
 from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.stores.opensearch import OpenSearchSettings
-from assay.retrievers.engines.stores.opensearch_fusion import NormalisedScores
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -31,6 +29,7 @@ TEXTS = [document["text"] for document in FUSION["documents"]]
 VECTORS = np.array([document["vector"] for document in FUSION["documents"]], np.float32)
 QUERY, VECTOR = FUSION["query"]["text"], np.array(FUSION["query"]["vector"], np.float32)
 HNSW = {"method": "hnsw"}
+GRAPH = {**HNSW, "engine": "faiss", "m": 8, "ef_construction": 40, "ef_search": 70}
 WEIGHTS = {"dense": 0.7, "keyword": 0.3}
 
 
@@ -53,7 +52,7 @@ def answer_hits(hits, **other):
 def replay(hybrid):
     """Answer searches of one list as the documentation does, and hybrid ones with `hybrid`."""
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         if not asked.path.endswith("/_search"):
             return None
         (kind,) = asked.json["query"]
@@ -116,65 +115,40 @@ def test_documented_pipelines(server, pipeline, tmp_path):
     }
 
 
-def test_exact_search_is_a_script(server, tmp_path):
-    with Proxy(server, replay([])) as proxy:
-        with closing(open_engine(proxy, tmp_path)) as engine:
-            found = engine.dense(VECTOR, 2)
-            facts = engine.metadata()
-        created = find_creation(proxy)
-        assert proxy.searches() == [
-            {
-                "size": 3,  # one more than the answer shows whether the last of it ties
-                "_source": False,
-                "track_total_hits": False,
-                "query": {
-                    "script_score": {
-                        "query": {"match_all": {}},
-                        "script": {
-                            "source": "knn_score",
-                            "lang": "knn",
-                            "params": {
-                                "field": "vector",
-                                "query_value": VECTOR.tolist(),
-                                "space_type": "cosinesimil",
-                            },
-                        },
-                    }
-                },
-            }
-        ]
-    assert [position for position, _ in found] == [2, 3]
-    listed = [2 * score - 1 for _, score in FUSION["dense"][:2]]
-    assert [score for _, score in found] == pytest.approx(listed)
-    assert facts["exact"] is True
-    assert "recall_against_exact" not in facts
-    assert created["mappings"]["properties"]["vector"] == {"type": "knn_vector", "dimension": 2}
-    assert "knn" not in created["settings"]["index"]
-
-
-def test_graph_search(server, tmp_path):
-    knn = {"method": "hnsw", "engine": "faiss", "m": 8, "ef_construction": 40, "ef_search": 70}
+@pytest.mark.parametrize("knn", [{}, GRAPH], ids=["exact", "graph"])
+def test_search_by_a_script_or_a_graph(server, tmp_path, knn):
     with Proxy(server, replay([])) as proxy:
         with closing(open_engine(proxy, tmp_path, knn=knn)) as engine:
-            engine.dense(VECTOR, 2)
+            found = engine.dense(VECTOR, 2)
             facts = engine.metadata()
-        created = find_creation(proxy)
-        asked = proxy.searches()[-1]
-    assert created["settings"]["index"]["knn"] is True
-    assert created["settings"]["index"]["similarity"]["default"] == {
-        "type": "BM25", "k1": 1.2, "b": 0.75,
-    }  # fmt: skip
-    assert created["mappings"]["properties"]["vector"]["method"] == {
-        "name": "hnsw",
-        "engine": "faiss",
-        "space_type": "cosinesimil",
-        "parameters": {"m": 8, "ef_construction": 40},
+        created, asked = find_creation(proxy), proxy.searches()[-1]
+    index, vector = created["settings"]["index"], created["mappings"]["properties"]["vector"]
+    assert index["similarity"]["default"] == {"type": "BM25", "k1": 1.2, "b": 0.75}
+    assert facts["exact"] is (not knn)
+    if knn:
+        assert index["knn"] is True
+        assert vector["method"] == {
+            "name": "hnsw", "engine": "faiss", "space_type": "cosinesimil",
+            "parameters": {"m": 8, "ef_construction": 40},
+        }  # fmt: skip
+        assert asked["query"]["knn"]["vector"] == {
+            "vector": VECTOR.tolist(), "k": 100, "method_parameters": {"ef_search": 70},
+        }  # fmt: skip
+        assert 0 < facts["recall_against_exact"] < 1  # of five texts the answers name three
+        return
+    params = {"field": "vector", "query_value": VECTOR.tolist(), "space_type": "cosinesimil"}
+    script = {"source": "knn_score", "lang": "knn", "params": params}
+    assert asked == {
+        "size": 3,  # one more than the answer shows whether the last of it ties
+        "_source": False,
+        "track_total_hits": False,
+        "query": {"script_score": {"query": {"match_all": {}}, "script": script}},
     }
-    assert asked["query"]["knn"]["vector"] == {
-        "vector": VECTOR.tolist(), "k": 100, "method_parameters": {"ef_search": 70},
-    }  # fmt: skip
-    assert facts["exact"] is False
-    assert 0 < facts["recall_against_exact"] < 1  # of five texts the answers name three
+    listed = [2 * score - 1 for _, score in FUSION["dense"][:2]]
+    assert found == [(2, pytest.approx(listed[0])), (3, pytest.approx(listed[1]))]
+    assert "recall_against_exact" not in facts
+    assert vector == {"type": "knn_vector", "dimension": 2}
+    assert "knn" not in index
 
 
 def test_weights_are_sent_in_the_order_of_the_lists(server, tmp_path):
@@ -202,7 +176,7 @@ def test_weights_are_sent_in_the_order_of_the_lists(server, tmp_path):
 def test_a_missing_plugin_is_named(server, name, plugin, tmp_path):
     shape = ANSWERS[name]
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         i = "_search" if name == "hybrid_missing" else "PUT"
         told = asked.path.endswith(i) or asked.method == i
         return Reply(shape["answer"], shape["status"]) if told else None
@@ -233,7 +207,7 @@ def test_a_missing_plugin_is_named(server, name, plugin, tmp_path):
 def test_versions_that_cannot_do_it(server, told, settings, problem, tmp_path):
     version = {"distribution": "opensearch", **told}
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         nodes = {"nodes": {"a": {"os": {"name": "Linux"}}}}
         told = {"/": {"version": version}, "/_nodes/_local/os": nodes}
         return Reply(told[asked.path]) if asked.path in told else None
@@ -254,49 +228,10 @@ def test_versions_that_cannot_do_it(server, told, settings, problem, tmp_path):
     ],
 )
 def test_answers_that_are_none(server, reply, problem, tmp_path):
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked):
         return reply if asked.path.endswith("_search") else None
 
     with Proxy(server, answer) as proxy, closing(open_engine(proxy, tmp_path)) as engine:
         with pytest.raises(AssayError, match=problem) as caught:
             engine.hybrid(QUERY, VECTOR, 5)
         assert "\n" not in str(caught.value)
-
-
-def test_means_by_hand():
-    # min_max makes of the dense list 1 and 0.001, of the keyword list 1 alone.
-    dense, keyword = [(0, 0.8), (1, 0.2)], [(1, 7.0)]
-    for mean, both in (
-        ("arithmetic_mean", 0.75 * 0.001 + 0.25),
-        ("geometric_mean", 0.001**0.75),
-        ("harmonic_mean", 1 / (0.75 / 0.001 + 0.25)),
-    ):
-        formula = NormalisedScores("min_max", mean, (0.75, 0.25))  # type: ignore[arg-type]
-        alone = 0.75 if mean == "arithmetic_mean" else 1.0
-        assert dict(formula.fuse(dense, keyword)) == pytest.approx({0: alone, 1: both})
-    assert NormalisedScores("l2", "harmonic_mean", (0.5, 0.5)).fuse([], []) == []
-
-
-def test_deviations_by_hand():
-    formula = NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5))
-    # Mean 4, sample deviation 2; what equals the mean becomes the highest score as it is.
-    fused = dict(formula.fuse([], [(0, 6.0), (1, 4.0), (2, 2.0)]))
-    assert fused == pytest.approx({0: 0.5, 1: 3.0, 2: 0.0005})
-    assert dict(formula.fuse([(5, 0.6)], [])) == pytest.approx({5: 0.4})  # (1 + 0.6) / 2, halved
-
-
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"depth": {"dense": 50, "keyword": 100}}, "make both the same"),
-        ({"knn": HNSW, "depth": {"dense": 101}}, "no list deeper"),
-        ({"depth": {"dense": 10_001, "keyword": 10_001}}, "10000 candidates"),
-        ({"knn": {"ef_search": 50}}, "hnsw of faiss only"),
-        ({"fusion": {"type": "rrf", "weights": {"dense": 1.0, "keyword": 1.0}}}, "sum must be 1"),
-        ({"fusion": {"type": "normalisation", "normalisation": "z_score",
-                     "combination": "harmonic_mean"}}, "arithmetic_mean only"),
-    ],
-)  # fmt: skip
-def test_settings_that_do_not_fit(settings, problem):
-    with pytest.raises(ValidationError, match=problem):
-        OpenSearchSettings.model_validate(settings)

@@ -1,11 +1,9 @@
 """PostgreSQL as an engine, on the real embedded server."""
 
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from tools.extras import skip_without
 from tools.postgres_servers import connect, index_alone, make, vectors
 
@@ -95,7 +93,7 @@ def test_an_iterative_scan_reaches_the_depth(postgres_root, embedded_postgres):
 
 
 def test_a_table_is_built_once_and_found_again(postgres_root, embedded_postgres):
-    def report(texts: Any = ("one zebra", "two horses"), **settings: Any) -> Any:
+    def report(texts=("one zebra", "two horses"), **settings):
         with closing(make(postgres_root, **settings)) as engine:
             rows = np.array([encode(text) for text in texts])
             return engine.index(texts, rows, "once")
@@ -146,13 +144,3 @@ def test_a_text_too_long_is_told_and_leaves_nothing(postgres_root, embedded_post
         ):
             index(engine, ["short", endless])
         assert connection.execute(count).fetchone() == before
-
-
-def test_settings_that_the_server_would_refuse_are_refused():
-    for wrong in (
-        {"index": {"type": "hnsw", "m": 40}},
-        {"index": {"type": "flat"}},
-        {"text": {"language": "english'; --"}},
-    ):
-        with pytest.raises(ValidationError):
-            PostgresSettings.model_validate({"type": "postgres", **wrong})

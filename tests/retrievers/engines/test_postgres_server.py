@@ -129,7 +129,7 @@ def guest(server):
 
 
 def test_what_the_server_refuses_is_told(embedded_postgres, tmp_path, monkeypatch):
-    def fail(user: str, database: str) -> str:
+    def fail(user, database):
         monkeypatch.setenv("POSTGRES_URL", describe(embedded_postgres, user, database))
         with count_retries() as cost, pytest.raises(AssayError) as caught:
             index(make(tmp_path))

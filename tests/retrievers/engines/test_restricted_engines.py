@@ -3,7 +3,6 @@
 import os
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ import pytest
 from assay.retrievers.base import Quiet
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.settings import Resources
-from assay.retrievers.settings.fields import Fields
 from assay.retrievers.settings.filters import read_filter
 from assay.retrievers.store.cache import Cache
 
 ROWS = 300
 WORDS = ("valve", "pipe", "meter", "pump", "flange")
-RESTRICTING: dict[str, dict[str, Any]] = {
+RESTRICTING = {
     "chroma": {},
     "lancedb": {},
     "lancedb hnsw": {"index": {"type": "hnsw-flat", "partitions": 1}},
@@ -118,7 +116,7 @@ def test_a_restricted_engine_lists_no_more_texts_than_its_store_takes(engine, mo
     assert told == [True, False, False, True]
 
 
-FIELDS: Fields = {
+FIELDS = {
     "size": "number",
     "kind": "text",
     "tags": "list of text",

@@ -3,7 +3,6 @@
 import os
 import re
 from contextlib import closing, contextmanager
-from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -27,7 +26,7 @@ URLS = {
     "elasticsearch": "ELASTICSEARCH_URL",
     "redis": "REDIS_URL",
 }
-ENGINES: dict[str, dict[str, Any]] = {
+ENGINES = {
     "weaviate": {"type": "weaviate"},
     "weaviate relative score": {"type": "weaviate", "fusion": "relative_score", "alpha": 0.7},
     "weaviate deep": {"type": "weaviate", "depth": {"dense": 110, "keyword": 110}},

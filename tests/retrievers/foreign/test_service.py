@@ -3,11 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import pytest
 
@@ -35,7 +32,7 @@ class Service(BaseHTTPRequestHandler):
     failing = 0  # how many calls are answered 503 before any other
     dripping = False
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         Service.asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Service.token = self.headers.get("Authorization")
         Service.count += 1
@@ -48,12 +45,12 @@ class Service(BaseHTTPRequestHandler):
             time.sleep(0.1)
         self.wfile.write(b"" if self.dripping else body)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
+def url():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/search"
@@ -61,7 +58,7 @@ def url() -> Iterator[str]:
     Service.status, Service.failing, Service.dripping = 200, 0, False
 
 
-def ask(url: str, tmp_path: Path, answer: object, **settings: Any) -> list[tuple[str, float]]:
+def ask(url, tmp_path, answer, **settings):
     Service.answer, Service.count = answer, 0
     settings_ = HttpSettings(type="http", url=url, **settings)
     with settings_.build(DocumentSettings(), Resources(Cache(tmp_path))) as retriever:
@@ -69,14 +66,14 @@ def ask(url: str, tmp_path: Path, answer: object, **settings: Any) -> list[tuple
         return [(hit.chunk.id, hit.score) for hit in retriever.search("what?", 3).hits]
 
 
-def test_passages_and_documents_by_id(url: str, tmp_path: Path) -> None:
+def test_passages_and_documents_by_id(url, tmp_path):
     rows = [{"id": "p2", "score": 1}, {"id": "a.md", "score": 2.5}, {"id": "p2", "score": 0.5}]
     assert ask(url, tmp_path, {"hits": rows}) == [("p2", 1.0), ("a.md", 2.5)]
     assert Service.asked == {"query": "what?", "k": 3}
     assert Service.token is None
 
 
-def test_services_with_chunks_of_their_own(url: str, tmp_path: Path) -> None:
+def test_services_with_chunks_of_their_own(url, tmp_path):
     """A span, a text as it is quoted, and a span that is a passage of the collection."""
     rows = [
         {"document": "a.md", "start": 0, "end": 13, "score": 3},
@@ -90,14 +87,14 @@ def test_services_with_chunks_of_their_own(url: str, tmp_path: Path) -> None:
     assert found == [("a.md[0:13]", 3.0), ("a.md[1:10]", 2.0), ("p2", 1.0)]
 
 
-def test_the_services_own_order_counts(url: str, tmp_path: Path) -> None:
+def test_the_services_own_order_counts(url, tmp_path):
     rows = [{"id": id_, "score": 1} for id_ in ("p1", "p2", "a.md")]
     assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("p2", 1.0), ("a.md", 1.0)]
     rows = [{"id": "p1"}, {"id": "a.md"}]
     assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("a.md", 0.5)]
 
 
-def test_a_service_tells_its_steps(url: str, tmp_path: Path) -> None:
+def test_a_service_tells_its_steps(url, tmp_path):
     words = [{"id": "p2", "score": 2.5}, {"id": "p1", "score": 1}]
     steps = [
         {"name": "spelling", "kind": "query", "milliseconds": 0.25},
@@ -138,14 +135,14 @@ def test_a_service_tells_its_steps(url: str, tmp_path: Path) -> None:
         ({"hits": [{"document": "c.md", "start": 0, "end": 1, "score": 1}]}, "c.md is not a doc"),
     ],
 )
-def test_answers_out_of_form(url: str, tmp_path: Path, answer: object, words: str) -> None:
+def test_answers_out_of_form(url, tmp_path, answer, words):
     with pytest.raises(AssayError, match=words) as caught:
         ask(url, tmp_path, answer)
     assert f"{url}: query 'what?': " in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_errors_of_the_service(url: str, tmp_path: Path) -> None:
+def test_errors_of_the_service(url, tmp_path):
     Service.status = 503
     quick = RetrySettings(attempts=2, pause=0)
     with pytest.raises(AssayError, match=r"'what\?': answered 503: no room here \(2 tries\)"):
@@ -157,7 +154,7 @@ def test_errors_of_the_service(url: str, tmp_path: Path) -> None:
     assert Service.count == 1
 
 
-def test_a_call_is_made_again_and_its_pause_is_in_no_latency(url: str, tmp_path: Path) -> None:
+def test_a_call_is_made_again_and_its_pause_is_in_no_latency(url, tmp_path):
     Service.failing = 1
     Service.answer = {"hits": [{"id": "p1", "score": 1}]}
     settings = HttpSettings(type="http", url=url, retries=RetrySettings(pause=0.3))
@@ -171,7 +168,7 @@ def test_a_call_is_made_again_and_its_pause_is_in_no_latency(url: str, tmp_path:
     assert trace.milliseconds + trace.waited <= whole
 
 
-def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path) -> None:
+def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path):
     """All of it: each byte of this one comes in time."""
     Service.dripping = True
     once = RetrySettings(attempts=1)
@@ -182,7 +179,7 @@ def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path) -> None:
         ask(url, tmp_path, b"x" * (17 << 20))
 
 
-def test_tokens_come_from_the_environment(url, tmp_path, monkeypatch) -> None:
+def test_tokens_come_from_the_environment(url, tmp_path, monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "s3cret")
     ask(url, tmp_path, {"hits": []}, token_variable="MY_TOKEN")
     assert Service.token == "Bearer s3cret"

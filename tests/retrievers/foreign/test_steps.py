@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from doubles.spans import Emitter
@@ -15,20 +13,20 @@ from assay.retrievers.base import AssayError
 
 
 @pytest.fixture
-def emitter(monkeypatch: pytest.MonkeyPatch) -> Emitter:
+def emitter(monkeypatch):
     made = Emitter()
     monkeypatch.setattr(trace, "get_tracer", made.provider.get_tracer)
     return made
 
 
-def read(emitter: Emitter) -> list[RecordedDocument] | None:
+def read(emitter):
     [span] = emitter.spans
     return read_documents((span.attributes or {}).get("gen_ai.retrieval.documents"))
 
 
-def test_a_decorated_function_tells_its_query_its_list_and_nothing_else(emitter: Emitter) -> None:
+def test_a_decorated_function_tells_its_query_its_list_and_nothing_else(emitter):
     @assay.step("bm25", kind="leg")
-    def search(query: str, k: int = 2) -> list[Any]:
+    def search(query, k=2):
         """Search."""
         return [("c1", 2.0), ("c2", 1.0)][:k]
 
@@ -46,9 +44,9 @@ def test_a_decorated_function_tells_its_query_its_list_and_nothing_else(emitter:
     assert read(emitter) == [RecordedDocument("c1", "", 2.0, (), None)]
 
 
-def test_a_coroutine_and_an_error(emitter: Emitter) -> None:
+def test_a_coroutine_and_an_error(emitter):
     @assay.step("rerank")
-    async def rerank(query: str, documents: list[str]) -> list[str]:
+    async def rerank(query, documents):
         if not documents:
             raise KeyError(query)
         return documents[::-1]
@@ -60,13 +58,13 @@ def test_a_coroutine_and_an_error(emitter: Emitter) -> None:
     assert not emitter.spans[1].status.is_ok
 
 
-def langchain() -> Any:
+def langchain():
     from langchain_core.documents import Document
 
     return Document(id="c1", page_content="Dogs travel.", metadata={"source": "dogs.md"})
 
 
-def llamaindex() -> Any:
+def llamaindex():
     from llama_index.core.schema import NodeWithScore, TextNode
 
     metadata = {"source": "dogs.md"}
@@ -83,24 +81,22 @@ def llamaindex() -> Any:
         (llamaindex, ("c1", "Dogs travel.", 0.5, ("dogs.md",), 7)),
     ],
 )
-def test_documents_of_frameworks(
-    make: Callable[[], Any], known: tuple[Any, ...], emitter: Emitter
-) -> None:
+def test_documents_of_frameworks(make, known, emitter):
     with assay.step("search", kind="leg", query="dogs") as recorded:
         recorded.record([make()])
     assert read(emitter) == [RecordedDocument(*known)]
 
 
-def test_a_list_of_more_than_the_attributes_of_a_span(emitter: Emitter) -> None:
+def test_a_list_of_more_than_the_attributes_of_a_span(emitter):
     with assay.step("search", kind="leg", query="dogs") as recorded:
         recorded.record(f"c{i}" for i in range(1000))
     assert len(read(emitter) or ()) == 1000
     assert not emitter.spans[0].dropped_attributes
 
 
-def test_a_step_within_a_step_and_calls_within_calls(emitter: Emitter) -> None:
+def test_a_step_within_a_step_and_calls_within_calls(emitter):
     @assay.step("walk", kind="leg")
-    def walk(query: str, depth: int) -> list[str]:
+    def walk(query, depth):
         return [query, *(walk(query, depth - 1) if depth else [])]
 
     walk("dogs", 2)
@@ -111,7 +107,7 @@ def test_a_step_within_a_step_and_calls_within_calls(emitter: Emitter) -> None:
     assert [len(listed) for listed in lists] == [1, 2, 3]
 
 
-def test_a_kind_that_there_is_not() -> None:
-    wrong: Callable[..., Any] = assay.step
+def test_a_kind_that_there_is_not():
+    wrong = assay.step
     with pytest.raises(AssayError, match="allowed: query, leg, fusion, stage"):
         wrong("rerank", kind="rerank")

@@ -1,5 +1,7 @@
 """Fusion against cases worked by hand, and its properties."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,69 +23,70 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
-def test_rrf_by_hand():
-    legs = {"dense": [(0, 0.9), (1, 0.8), (2, 0.7)], "keyword": [(2, 12.0), (0, 3.0)]}
-    fused = RrfSettings(k=60).fuse(legs)
-    assert fused == [
-        (0, pytest.approx(1 / 61 + 1 / 62)),
-        (2, pytest.approx(1 / 63 + 1 / 61)),
-        (1, pytest.approx(1 / 62)),
-    ]
-
-
-def test_rrf_weights_by_hand():
-    legs = {"dense": [(0, 1.0)], "keyword": [(1, 1.0)]}
-    fused = RrfSettings(k=0, weights={"keyword": 3.0}).fuse(legs)
-    assert fused == [(1, 3.0), (0, 1.0)]
-
-
-def test_ties_go_to_the_lower_position():
-    assert RrfSettings().fuse({"a": [(5, 1.0)], "b": [(3, 1.0)]}) == [(3, 1 / 61), (5, 1 / 61)]
-
-
-def test_linear_min_max_by_hand():
-    legs = {"dense": [(0, 0.9), (1, 0.5)], "keyword": [(1, 10.0), (2, 5.0), (0, 0.0)]}
-    fused = LinearSettings(type="linear", weights={"dense": 0.7, "keyword": 0.3}).fuse(legs)
-    assert [position for position, _ in fused] == [0, 1, 2]
-    assert [score for _, score in fused] == pytest.approx([0.7, 0.3, 0.15])
+def linear(**settings):
+    return LinearSettings(type="linear", **settings)
 
 
 def fuse_linearly(legs, **settings):
     """Return {position: score}."""
-    return dict(LinearSettings(type="linear", **settings).fuse(legs))
+    return dict(linear(**settings).fuse(legs))
 
 
-def test_linear_z_score_gives_what_a_list_lacks_its_lowest():
-    # Mean 2, deviation sqrt(2/3): the best stands sqrt(6) above the worst, the other half of it.
-    legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(3, 30.0), (1, 20.0), (0, 10.0)]}
-    fused = fuse_linearly(legs, normalisation="z-score")
-    assert fused == pytest.approx({0: 6**0.5, 1: 6**0.5, 3: 6**0.5, 2: 0.0})
+# Dense: mean 2, deviation sqrt(1.6), lead 2. Keyword: mean 6, deviation 2, lead 2. So dense has
+# sqrt(2.5) of sqrt(2.5) + 1 parts of the weight, which is 2 in all.
+W = 2 * 2.5**0.5 / (2.5**0.5 + 1)
+SURE = [(0, 4.0), (1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
 
 
-def test_linear_dbsf_by_hand():
-    # Mean 2 and 20, sample deviation 1 and 10.
-    legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(1, 30.0), (3, 20.0), (0, 10.0)]}
-    fused = fuse_linearly(legs, normalisation="dbsf")
-    assert fused == pytest.approx({0: 2 / 3 + 1 / 3, 1: 1 / 2 + 2 / 3, 2: 1 / 3, 3: 1 / 2})
+@pytest.mark.parametrize(
+    ("fusion", "dense", "keyword", "expected"),
+    [
+        (RrfSettings(k=60), [(0, 0.9), (1, 0.8), (2, 0.7)], [(2, 12.0), (0, 3.0)],
+         {0: 1 / 61 + 1 / 62, 2: 1 / 63 + 1 / 61, 1: 1 / 62}),
+        (RrfSettings(k=0, weights={"keyword": 3.0}), [(0, 1.0)], [(1, 1.0)], {1: 3.0, 0: 1.0}),
+        (RrfSettings(), [(5, 1.0)], [(3, 1.0)], {3: 1 / 61, 5: 1 / 61}),
+        (linear(weights={"dense": 0.7, "keyword": 0.3}),
+         [(0, 0.9), (1, 0.5)], [(1, 10.0), (2, 5.0), (0, 0.0)], {0: 0.7, 1: 0.3, 2: 0.15}),
+        # Mean 2, deviation sqrt(2/3): the best is sqrt(6) above the worst, the other half of it;
+        # what a list lacks has its lowest.
+        (linear(normalisation="z-score"),
+         [(0, 3.0), (1, 2.0), (2, 1.0)], [(3, 30.0), (1, 20.0), (0, 10.0)],
+         {0: 6**0.5, 1: 6**0.5, 3: 6**0.5, 2: 0.0}),
+        # Mean 2 and 20, sample deviation 1 and 10.
+        (linear(normalisation="dbsf"),
+         [(0, 3.0), (1, 2.0), (2, 1.0)], [(1, 30.0), (3, 20.0), (0, 10.0)],
+         {0: 2 / 3 + 1 / 3, 1: 1 / 2 + 2 / 3, 2: 1 / 3, 3: 1 / 2}),
+        # Cosines run from -1: 0.6 is 1, and 0.2 three quarters of the way. BM25 runs from 0.
+        (linear(normalisation="theoretical", floors={"dense": -1.0}),
+         [(0, 0.6), (1, 0.2)], [(1, 10.0), (2, 5.0)], {0: 1.0, 1: 1.2 / 1.6 + 1.0, 2: 0.5}),
+        (linear(confidence=True), SURE, [(5, 8.0), (0, 4.0)],
+         {0: W, 1: W / 2, 2: W / 2, 3: W / 2, 4: 0.0, 5: 2 - W}),
+    ],
+)  # fmt: skip
+def test_fusion_by_hand(fusion, dense, keyword, expected):
+    fused = fusion.fuse({"dense": dense, "keyword": keyword})
+    assert dict(fused) == pytest.approx(expected)
+    assert fused == sorted(fused, key=lambda pair: (-pair[1], pair[0]))
 
 
-def test_linear_theoretical_by_hand():
-    # Cosines run from -1: 0.6 is 1, and 0.2 three quarters of the way. BM25 runs from 0.
-    legs = {"dense": [(0, 0.6), (1, 0.2)], "keyword": [(1, 10.0), (2, 5.0)]}
-    fused = fuse_linearly(legs, normalisation="theoretical", floors={"dense": -1.0})
-    assert fused == pytest.approx({0: 1.0, 1: 1.2 / 1.6 + 1.0, 2: 0.5})
-
-
-def test_linear_confidence_by_hand():
-    # Dense: mean 2, deviation sqrt(1.6), lead 2. Keyword: mean 6, deviation 2, lead 2. So dense has
-    # sqrt(2.5) of sqrt(2.5) + 1 parts of the weight, which is 2 in all.
-    dense = [(0, 4.0), (1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
-    legs = {"dense": dense, "keyword": [(5, 8.0), (0, 4.0)]}
-    fused = fuse_linearly(legs, confidence=True)
-    weight = 2 * 2.5**0.5 / (2.5**0.5 + 1)
-    assert fused == pytest.approx(
-        {0: weight, 1: weight / 2, 2: weight / 2, 3: weight / 2, 4: 0.0, 5: 2 - weight}
-    )
+@pytest.mark.parametrize(
+    ("normalise", "scores", "expected"),
+    [
+        (partial(normalise_between, floor=0.0), [0.0, 0.0], [1.0, 1.0]),
+        (partial(normalise_between, floor=0.0), [], []),
+        (partial(normalise_between, floor=-1.0), [3.0, 1.0], [1.0, 0.5]),
+        # Mean 2, population deviation sqrt(2/3).
+        (normalise_z_score, [1.0, 2.0, 3.0], [-(1.5**0.5), 0.0, 1.5**0.5]),
+        (partial(normalise_z_score, above="lowest"), [1.0, 2.0, 3.0], [0.0, 1.5**0.5, 6**0.5]),
+        # Mean 2, sample deviation 1.
+        (normalise_deviations, [1.0, 2.0, 3.0], [1 / 3, 0.5, 2 / 3]),
+        (normalise_deviations, [7.0], [0.5]),
+        (normalise_l2, [3.0, 4.0], [0.6, 0.8]),
+        (normalise_l2, [0.0, 0.0], [0.0, 0.0]),
+    ],
+)
+def test_normalisation_by_hand(normalise, scores, expected):
+    assert normalise(scores) == pytest.approx(expected)
 
 
 def test_confidence_without_a_lead():
@@ -93,32 +96,6 @@ def test_confidence_without_a_lead():
     # Where no leg's best stands out, the weights are as given.
     flat = [(i, 0.5) for i in range(20)] + [(20, 0.0)]
     assert fuse_linearly({"a": flat, "b": []}, confidence=True)[0] == pytest.approx(1.0)
-
-
-def test_theoretical_of_scores_at_their_floor():
-    assert normalise_between([0.0, 0.0], 0.0) == [1.0, 1.0]
-    assert normalise_between([], 0.0) == []
-    assert normalise_between([3.0, 1.0], -1.0) == [1.0, 0.5]
-
-
-def test_floors_go_with_theoretical_alone():
-    with pytest.raises(ValueError, match="floors: min-max has none; allowed with"):
-        LinearSettings(type="linear", floors={"dense": -1.0})
-
-
-def test_z_score_by_hand():
-    # Mean 2, population deviation sqrt(2/3).
-    lifted = normalise_z_score([1.0, 2.0, 3.0], above="lowest")
-    assert lifted == pytest.approx([0.0, 1.5**0.5, 6**0.5])
-    assert normalise_z_score([1.0, 2.0, 3.0]) == pytest.approx([-(1.5**0.5), 0.0, 1.5**0.5])
-
-
-def test_deviations_and_lengths_by_hand():
-    # Mean 2, sample deviation 1.
-    assert normalise_deviations([1.0, 2.0, 3.0]) == pytest.approx([1 / 3, 0.5, 2 / 3])
-    assert normalise_deviations([7.0]) == [0.5]
-    assert normalise_l2([3.0, 4.0]) == pytest.approx([0.6, 0.8])
-    assert normalise_l2([0.0, 0.0]) == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +213,8 @@ def test_a_list_whose_best_does_not_stand_out_adds_nothing_by_confidence():
 @pytest.mark.parametrize("weights", [{"a": -1.0}, {"a": 0.0, "b": 0.0}])
 def test_weights_by_which_nothing_could_be_found_are_refused(weights):
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
+    with pytest.raises(ValueError, match="floors: min-max has none; allowed with"):
+        linear(floors={"dense": -1.0})
     with pytest.raises(ValidationError, match=r"or equal to 0|0 for every leg"):
         PipelineSettings.model_validate(
             {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}

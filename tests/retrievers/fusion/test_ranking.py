@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from assay.retrievers.fusion.ranking import GROUPS, DeepList, best
 
@@ -13,7 +12,7 @@ SIZES = (1, 7, 2 * GROUPS - 1, 2 * GROUPS, 2 * GROUPS + 1, 4096, 50_021)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("depth", [1, 10, 100, 60_000])
 def test_the_best_are_the_head_of_all_in_order(size, depth):
-    several: list[NDArray[np.floating]] = [
+    several = [
         DRAW.standard_normal(size),
         DRAW.standard_normal(size).astype(np.float32),
         DRAW.integers(0, 4, size).astype(np.float64),  # many ties, broken by position

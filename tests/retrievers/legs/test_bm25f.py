@@ -1,19 +1,17 @@
 import math
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Formula
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
-from assay.retrievers.legs.keyword import FieldWeights, KeywordLegSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -72,23 +70,6 @@ def test_scores_by_hand(tmp_path):
     assert leg.search("dog cat", 1).candidates[0][1] == pytest.approx(dog + expected[0][1])
 
 
-def test_fields_are_summed_before_they_saturate(tmp_path):
-    corpus = Corpus([make_chunk(0, "cat", title="cat"), make_chunk(1, "dog", title="dog")])
-    weights = {"title": 3.0}
-    leg = make_leg(tmp_path, corpus, k1=1.0, b=0.3, weights=weights)
-    assert leg.search("cat", 5).candidates == [(0, pytest.approx(math.log(2) * 4 / 5))]
-
-
-def test_lengths_of_single_fields(tmp_path):
-    corpus = Corpus([make_chunk(0, "x", title="cat a b c"), make_chunk(1, "y", title="dog")])
-    plain, flat = (make_leg(tmp_path, corpus, k1=1.0, b=b) for b in (1.0, 0.0))
-    discounted = 3 / (4 / 2.5)
-    assert plain.search("cat", 1).candidates[0][1] == pytest.approx(
-        math.log(2) * discounted / (discounted + 1)
-    )
-    assert flat.search("cat", 1).candidates[0][1] == pytest.approx(math.log(2) * 3 / 4)
-
-
 @given(PASSAGES, QUERY, st.sampled_from(["okapi", "lucene"]), st.floats(0.01, 3), st.floats(0, 1))
 def test_a_body_alone_scores_as_bm25_does(passages, query, variant, k1, b):
     # A passage without terms still has a body.
@@ -136,19 +117,21 @@ def test_more_weight_lifts_what_stands_in_the_field_alone(bodies, data, factor):
         ("author", "holm"),
         ("category", "policy"),
         ("body", "half"),
+        ("body", "whiskers"),
     ],
 )
 def test_every_field_is_searched(tmp_path, field, query):
     text = "They pay half."
     documents = [Document("0.md", ABOUT + text), Document("1.md", "Dogs"), Document("2.md", "Cats")]
     chunks = [
-        make_chunk(0, text, headings=("Ferries", "Children")),
+        make_chunk(0, text, headings=("Ferries", "Children"), context="about whiskers"),
         make_chunk(1, "Dogs"),
         make_chunk(2, "Cats"),
     ]
     corpus = Corpus(chunks, documents)
     ((position, high),) = make_leg(tmp_path, corpus).search(query, 5).candidates
     assert position == 0
+    assert corpus.chunks[0].context == "about whiskers"
     low = make_leg(tmp_path, corpus, weights={field: 0.1}).search(query, 5).candidates[0][1]
     assert low < high
     assert make_leg(tmp_path, corpus, weights={field: 0.0}).search(query, 5).candidates == []
@@ -172,58 +155,12 @@ def test_a_chunk_has_its_own_title_else_its_documents(tmp_path):
     }  # fmt: skip
 
 
-def test_the_context_is_part_of_the_body(tmp_path):
-    chunks = [make_chunk(0, "cat", context="about whiskers"), make_chunk(1, "dog")]
-    leg = make_leg(tmp_path, Corpus(chunks), weights={"title": 0.0, "headings": 0.0})
-    assert [position for position, _ in leg.search("whiskers", 5).candidates] == [0]
-
-
-def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
-    resources = Resources(Cache(tmp_path))
-    document = Document("0.md", ABOUT + "cat")
-    chunks = [make_chunk(0, "cat"), make_chunk(1, "dog")]
-
-    def index(document: Document, **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
-        leg = KeywordLegSettings.model_validate(
-            {"weights": {}, "variant": "lucene"} | settings
-        ).build(resources)
-        report = leg.index(Corpus(chunks, [document]))
-        assert report.chunks == 2
-        assert report.bytes > 0
-        assert report.seconds["keyword"] > 0
-        return report.cached == ("keyword",), leg.search("cat tariff", 5).candidates
-
-    fresh = index(document)
-    assert fresh[0] is False
-    assert index(document) == (True, fresh[1])
-    assert index(document, depth=7) == (True, fresh[1])
-    for change in ({"k1": 1.0}, {"weights": {"tags": 9.0}}):
-        assert index(document, **change)[0] is False
-    edited = Document("0.md", document.text.replace("tariff", "toll"))
-    assert index(edited)[0] is False
-    assert index(edited)[1] != fresh[1]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"weights": {"titel": 1.0}},
-        {"weights": {"title": -1.0}},
-        {"weights": dict.fromkeys(FieldWeights.model_fields, 0.0)},
-        {"weights": {}, "scorer": "rank-bm25", "variant": "okapi"},
-    ],
-)
-def test_refuses(wrong):
-    with pytest.raises(ValidationError):
-        KeywordLegSettings.model_validate(wrong)
-
-
 def test_a_summary_is_the_description_or_else_the_first_paragraph(tmp_path):
     texts = [f"{ABOUT}# Boats\n\nHulls.\n", "# Trains\n\nNight cars.\n\nMore.\n", "- a list"]
     documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
     corpus = Corpus([make_chunk(number, "body") for number in range(3)], documents)
 
-    def find(query: str, **weights: float) -> list[str]:
+    def find(query, **weights):
         candidates = make_leg(tmp_path, corpus, weights=weights).search(query, 9).candidates
         return [corpus.chunks[position].doc_id for position, _ in candidates]
 

@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -91,11 +90,6 @@ def test_nothing_is_hidden_inside_of_an_admonition(text):
     assert starts == sorted(starts)
 
 
-def test_code_in_an_admonition_is_found(tmp_path):
-    leg = make_leg(tmp_path, make_corpus("Note: call `getAuthToken` first.", "`other`"))
-    assert find(leg, "getAuthToken") == [0]
-
-
 @given(
     st.lists(st.sampled_from(["!!! a", "    ", "\t", "`x`", "```", "\n", ":::a", ":::", "- ", "b"]))
 )
@@ -150,21 +144,17 @@ def test_scores_by_hand(tmp_path):
     assert leg.search("aB", 10).candidates == [(0, pytest.approx(bm25 + 1 + bm25))]
 
 
-def test_the_best_block_counts(tmp_path):
+def test_the_best_block_counts_and_chunks_without_code_never_appear(tmp_path):
+    leg = make_leg(tmp_path, make_corpus("run the tests", "    run()", "Call `run`."))
+    assert find(leg, "run the tests") == [2]
+    for nothing in (make_corpus("run the tests", fenced("( )")), Corpus(())):
+        assert find(make_leg(tmp_path, nothing), "run") == []
     alone = fenced("parse(x)")
     corpus = make_corpus(alone + "\n" + fenced("print(y)"), alone, fenced("save(z)"))
     leg = make_leg(tmp_path, corpus)
     (one, other) = leg.search("parse", 10).candidates
     assert (one[0], other[0]) == (0, 1)
     assert one[1] == other[1]
-
-
-def test_chunks_without_code_never_appear(tmp_path):
-    leg = make_leg(tmp_path, make_corpus("run the tests", "    run()", "Call `run`."))
-    assert find(leg, "run the tests") == [2]
-    nothing = make_leg(tmp_path, make_corpus("run the tests", fenced("( )")))
-    assert find(nothing, "run") == []
-    assert find(make_leg(tmp_path, Corpus(())), "run") == []
 
 
 def test_a_query_may_name_a_language(tmp_path):
@@ -176,6 +166,8 @@ def test_a_query_may_name_a_language(tmp_path):
     assert sorted(find(leg, "lang:py lang:js connect")) == [0, 1]
     assert find(leg, "connect lang:rust") == []
     assert sorted(find(leg, "slang:py connect")) == [0, 1, 2]
+    assert find(make_leg(tmp_path, corpus, languages=["Python"]), "connect") == [0]
+    assert find(make_leg(tmp_path, corpus, languages=["rust"]), "connect") == []
 
 
 def test_settings_may_leave_queries_without_code_alone(tmp_path):
@@ -184,12 +176,6 @@ def test_settings_may_leave_queries_without_code_alone(tmp_path):
         assert find(leg, query) == [0]
     for query in ("run", "how to run json?", "parse - json"):
         assert find(leg, query) == []
-
-
-def test_settings_may_name_languages(tmp_path):
-    corpus = make_corpus(fenced("connect()", "py"), fenced("connect()", "js"), "`connect`")
-    assert find(make_leg(tmp_path, corpus, languages=["Python"]), "connect") == [0]
-    assert find(make_leg(tmp_path, corpus, languages=["rust"]), "connect") == []
 
 
 def test_a_block_cut_in_two_is_found_by_the_chunk_that_has_the_words(tmp_path):
@@ -220,21 +206,3 @@ def test_a_whole_name_outranks_its_parts(tmp_path_factory, parts, filler):
     )
     leg = make_leg(tmp_path_factory.mktemp("cache"), corpus)
     assert find(leg, f"how to {name}")[0] == 3
-
-
-def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
-    resources = Resources(Cache(tmp_path))
-
-    def index(corpus: Corpus, **settings: Any) -> tuple[bool, list[int]]:
-        leg = CodeLegSettings.model_validate({"type": "code"} | settings).build(resources)
-        report = leg.index(corpus)
-        assert report.seconds["code"] > 0
-        assert report.bytes > 0
-        return report.cached == ("code",), find(leg, "run")
-
-    corpus = make_corpus("`run`", "`stop`")
-    assert index(corpus) == (False, [0])
-    assert index(make_corpus("`run`", "`stop`")) == (True, [0])
-    assert index(corpus, depth=3) == (True, [0])
-    assert index(corpus, languages=["python"]) == (False, [])
-    assert index(make_corpus("`halt`", "`run`")) == (False, [1])

@@ -86,7 +86,7 @@ def test_other_queries_find_nothing(query, resources):
 def test_the_context_that_a_query_names_comes_first(resources):
     corpus = make_corpus(*SCOPED)
 
-    def places(query: str) -> list[tuple[str, bool]]:
+    def places(query):
         return [(chunk.doc_id, "a place" in chunk.text) for chunk in find(query, corpus, resources)]
 
     every = [("1.md", True), ("2.md", True), ("1.md", False), ("2.md", False)]

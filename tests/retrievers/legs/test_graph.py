@@ -1,6 +1,3 @@
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +16,7 @@ FIRST, SECOND, THIRD = (1 / (60 + rank) for rank in (1, 2, 3))
 
 def make_corpus(texts):
     """Chunks are the paragraphs; positions follow the order in which the texts are given."""
-    chunks: list[Chunk] = []
+    chunks = []
     for doc_id, text in texts.items():
         start = 0
         for paragraph in text.split("\n\n"):
@@ -49,23 +46,25 @@ SITE = {
 }
 
 
-def test_edges_lead_from_the_chunk_that_points_to_the_first_of_the_document():
-    assert find_edges(make_corpus(SITE)) == {
-        (0, 2, "wikilink"), (1, 4, "link"), (3, 0, "wikilink"), (3, 4, "transclusion")
-    }  # fmt: skip
-
-
-def test_related_documents_are_those_of_every_chunk():
-    texts = {"a.md": "---\nrelated: [b.md]\n---\nOne.\n\nTwo.", "b.md": "Three."}
-    assert find_edges(make_corpus(texts)) == {(0, 2, "related"), (1, 2, "related")}
-
-
-def test_a_reference_leads_to_the_chunks_of_its_section():
-    texts = {
-        "a.md": "# § 1 – Scope\n\nSubject to § 2.\n\n# § 2 – Fees\n\nTen euros.\n\nOr twelve.",
-        "b.md": "Nothing.",
-    }
-    assert find_edges(make_corpus(texts)) == {(1, position, "reference") for position in (2, 3, 4)}
+@pytest.mark.parametrize(
+    ("texts", "edges"),
+    [
+        # From the chunk that points to the first of the document.
+        (SITE, {(0, 2, "wikilink"), (1, 4, "link"), (3, 0, "wikilink"), (3, 4, "transclusion")}),
+        # Related documents are those of every chunk.
+        (
+            {"a.md": "---\nrelated: [b.md]\n---\nOne.\n\nTwo.", "b.md": "Three."},
+            {(0, 2, "related"), (1, 2, "related")},
+        ),
+        # A reference leads to the chunks of its section.
+        (
+            {"a.md": "# § 1 – Scope\n\nSubject to § 2.\n\n# § 2 – Fees\n\nTen.\n\nOr twelve."},
+            {(1, position, "reference") for position in (2, 3, 4)},
+        ),
+    ],
+)
+def test_edges(texts, edges):
+    assert find_edges(make_corpus(texts)) == edges
 
 
 def test_scores_by_hand(tmp_path):
@@ -77,6 +76,11 @@ def test_scores_by_hand(tmp_path):
     }
     assert follow(leg, 5) == {}
     assert follow(leg) == {}
+    assert list(follow(leg, 0, 1, 3, depth=2)) == list(follow(leg, 0, 1, 3))[:2]
+    assert leg.search("opening of b", 10).candidates == []
+    assert make_leg(tmp_path, Corpus(())).follow("any", 10, {}).candidates == []
+    unlinked = make_leg(tmp_path, make_corpus(SITE), weights={"wikilink": 0.0})
+    assert set(follow(unlinked, 0, 1, 3)) == {4}
 
 
 def test_seeds_are_the_best_of_all_legs_before(tmp_path):
@@ -102,18 +106,6 @@ def test_the_heaviest_edge_between_two_chunks_counts(tmp_path):
     assert follow(light, 0) == {1: pytest.approx(FIRST * 0.5)}
 
 
-def test_a_weight_of_nothing_leaves_edges_out(tmp_path):
-    leg = make_leg(tmp_path, make_corpus(SITE), weights={"wikilink": 0.0})
-    assert set(follow(leg, 0, 1, 3)) == {4}
-
-
-def test_alone_it_finds_nothing(tmp_path):
-    leg = make_leg(tmp_path, make_corpus(SITE))
-    assert leg.search("opening of b", 10).candidates == []
-    empty = make_leg(tmp_path, Corpus(()))
-    assert empty.follow("any", 10, {}).candidates == []
-
-
 @given(st.permutations(range(6)), st.integers(1, 6), st.integers(1, 2))
 def test_only_what_the_seeds_point_at_is_found(tmp_path_factory, order, seeds, hops):
     corpus = make_corpus(SITE)
@@ -124,24 +116,6 @@ def test_only_what_the_seeds_point_at_is_found(tmp_path_factory, order, seeds, h
         reached = {target for source, target, _ in edges if source in reached}
         wanted |= reached
     assert set(follow(leg, *order)) == wanted
-
-
-def test_edges_are_cached_by_what_they_depend_on(tmp_path):
-    resources = Resources(Cache(tmp_path))
-
-    def index(texts: Mapping[str, str], **settings: Any) -> tuple[bool, dict[int, float]]:
-        leg = GraphLegSettings.model_validate({"type": "graph"} | settings).build(resources)
-        report = leg.index(make_corpus(texts))
-        assert report.seconds["graph"] > 0
-        return report.cached == ("graph",), follow(leg, 0)
-
-    fresh = index(SITE)
-    assert fresh == (False, {2: pytest.approx(FIRST)})
-    assert index(SITE) == (True, fresh[1])
-    assert index(SITE, weights={"wikilink": 0.5}) == (True, {2: pytest.approx(FIRST / 2)})
-    assert index(SITE | {"a.md": "Start, see [[c]].\n\nMore."}) == (
-        False, {4: pytest.approx(FIRST)}
-    )  # fmt: skip
 
 
 def make_pipeline(**legs):
@@ -188,8 +162,3 @@ def test_a_graph_leg_cannot_come_first(legs):
 def test_refuses(wrong):
     with pytest.raises(ValidationError):
         GraphLegSettings.model_validate({"type": "graph"} | wrong)
-
-
-def test_depth_cuts_the_list(tmp_path):
-    leg = make_leg(tmp_path, make_corpus(SITE))
-    assert list(follow(leg, 0, 1, 3, depth=2)) == list(follow(leg, 0, 1, 3))[:2]

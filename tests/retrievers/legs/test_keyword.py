@@ -4,7 +4,6 @@ import re
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +14,10 @@ from tools.processes import ROOT
 from tools.recording_progress import RecordingProgress
 
 from assay.eval.configs.config import load_config
-from assay.retrievers.base import Chunk
+from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Formula, RankBm25Scorer, TableScorer, weigh
-from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.legs.keyword import FieldWeights, KeywordLegSettings
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -32,6 +31,9 @@ CONSTANTS = st.tuples(
     st.floats(0, 1),
     st.floats(0, 1),
 )
+
+
+TOLD = "rank-bm25 has no variant lucene; set `variant: okapi` beside it"
 
 
 def make_chunks(texts):
@@ -192,39 +194,62 @@ def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder):
     assert list(result.milliseconds) == ["analyse", "search"]
 
 
-def test_the_index_is_cached_by_what_it_depends_on(folder):
-    texts, resources = ["one cat", "two dogs", "three birds"], Resources(Cache(folder))
+TEXTS = {
+    "a.md": "---\nkeywords: [tariff]\ntags: [sea]\n---\nOne cat, see [[b]] and `run`.",
+    "b.md": "Two dogs stop.",
+}
+# Settings one after the other, each with whether their index is there already.
+CACHED = {
+    "bm25": [
+        ({"depth": 7}, True), ({"k1": 1.0}, False), ({"analyzer": "plain"}, False),
+        ({"variant": "okapi"}, False), ({"weights": {}}, False),
+        ({"weights": {}, "depth": 7}, True), ({"weights": {}, "k1": 1.0}, False),
+        ({"weights": {"tags": 9.0}}, False),
+    ],
+    "code": [({"depth": 3}, True), ({"languages": ["python"]}, False)],
+    "graph": [({"weights": {"wikilink": 0.5}}, True)],
+}  # fmt: skip
 
-    def index(texts: list[str], **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
-        leg = KeywordLegSettings.model_validate(settings).build(resources)
-        report = leg.index(Corpus(make_chunks(texts)))
-        assert report.chunks == len(texts)
-        assert report.bytes > 0
-        assert report.seconds["keyword"] > 0
-        return report.cached == ("keyword",), leg.search("dog", 5).candidates
 
-    fresh = index(texts)
+@pytest.mark.parametrize("type_", CACHED)
+def test_the_index_is_cached_by_what_it_depends_on(type_, folder):
+    resources = Resources(Cache(folder))
+
+    def index(settings, texts=TEXTS):
+        chunks = [
+            Chunk(f"{9 - i}", id_, 0, len(text), text)
+            for i, (id_, text) in enumerate(texts.items())
+        ]
+        leg = LEGS.types[type_].model_validate({"type": type_, **settings}).build(resources)
+        report = leg.index(Corpus(chunks, [Document(*item) for item in texts.items()]))
+        assert report.chunks == 2
+        assert all(seconds > 0 for seconds in report.seconds.values())
+        found = leg.follow("cat tariff run", 5, {"dense": [(0, 1.0)]}).candidates
+        return bool(report.cached), list(found)
+
+    fresh = index({})
     assert fresh[0] is False
-    assert index(texts) == (True, fresh[1])
-    assert index(texts, depth=7) == (True, fresh[1])
-    for change in ({"k1": 1.0}, {"analyzer": "plain"}, {"variant": "okapi"}):
-        assert index(texts, **change)[0] is False
-    assert index([*texts, "four"])[0] is False
+    for settings, cached in CACHED[type_]:
+        assert index(settings)[0] == cached, settings
+    assert index({}) == (True, fresh[1])
+    for old, new in (("tariff", "toll"), ("[[b]]", "nothing"), ("`run`", "`halt`")):
+        assert not index({}, TEXTS | {"a.md": TEXTS["a.md"].replace(old, new)})[0]
 
 
-def test_facts_name_the_libraries(folder):
-    assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").metadata()) == {
-        "rank-bm25",
-        "bm25s",
-        "PyStemmer",
-    }
-
-
-def test_refuses_what_a_library_lacks():
-    told = "rank-bm25 has no variant lucene; set `variant: okapi` beside it"
-    for variant in ({}, {"variant": "lucene"}):
-        with pytest.raises(ValidationError, match=told):
-            KeywordLegSettings(scorer="rank-bm25", **variant)
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"scorer": "rank-bm25"}, TOLD),
+        ({"scorer": "rank-bm25", "variant": "lucene"}, TOLD),
+        ({"weights": {"titel": 1.0}}, "titel"),
+        ({"weights": {"title": -1.0}}, "greater than or equal to 0"),
+        ({"weights": dict.fromkeys(FieldWeights.model_fields, 0.0)}, "weights"),
+        ({"weights": {}, "scorer": "rank-bm25", "variant": "okapi"}, "rank-bm25"),
+    ],
+)
+def test_refuses(wrong, problem):
+    with pytest.raises(ValidationError, match=problem):
+        KeywordLegSettings.model_validate(wrong)
 
 
 def test_every_leg_has_one_bm25_and_a_design_its_own():

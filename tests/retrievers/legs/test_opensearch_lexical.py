@@ -35,6 +35,8 @@ LEXICAL = {
     "odd_texts_are_data",
     "threads_are_safe",
     "facts_are_plain",
+    "smaller_limits_give_heads",
+    "equal_scores_are_ordered_by_position",
 }
 
 
@@ -101,18 +103,6 @@ def test_a_pipeline_with_the_leg_keeps_the_rules(rule, url):
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
-@pytest.mark.parametrize(
-    ("analyzer", "finds"),
-    [("english", {0, 1}), ("standard", {1}), ("whitespace", {1}), ("german", {1})],
-)
-def test_analyzers(url, analyzer, finds):
-    leg = open_leg(
-        url, ["the ferries sail", "a ferry", "dogs", "FERRY,"][:3], bm25={"analyzer": analyzer}
-    )
-    assert set(find(leg, "ferry")) == finds
-    leg.close()
-
-
 def test_the_index_is_found_again(url):
     first, again, other = make_leg(url), make_leg(url), make_leg(url, bm25={"k1": 2.0})
     made = first.index(make_corpus(TEN))
@@ -125,12 +115,10 @@ def test_the_index_is_found_again(url):
     assert re.fullmatch("assay_[0-9a-f]{16}", first.metadata()["engine"]["index"])
     with OpenSearchSettings().server() as server:
         assert [stored.texts for stored in server.list_stored()] == [10, 10]
-
-
-def test_equal_scores_come_by_position(url):
-    leg = open_leg(url, ["one ferry", "two dogs"] * 30)
-    assert find(leg, "ferry") == list(range(0, 60, 2))
-    assert find(leg, "ferry", 7) == [0, 2, 4, 6, 8, 10, 12]
+    for analyzer, finds in (("english", [0, 1]), ("whitespace", [1]), ("german", [1])):
+        leg = open_leg(url, ["the ferries sail", "a ferry", "dogs"], bm25={"analyzer": analyzer})
+        assert sorted(find(leg, "ferry")) == finds
+        leg.close()
 
 
 def test_the_server_lists_and_drops_only_what_is_ours(url):

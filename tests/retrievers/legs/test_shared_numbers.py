@@ -118,11 +118,10 @@ def test_copies_of_one_text_are_no_doubt():
     result = make_leg(corpus).search("section 4 of the data protection policy", 100)
     certain = [corpus.chunks[i].doc_id for i, _ in result.candidates if i not in result.unboosted]
     assert set(certain) == {"c/privacy.md", "z/privacy-archive.md"}
-
-
-def test_a_number_of_one_document_needs_no_name():
-    corpus = make_corpus(*DOCUMENTS[2:3])
-    assert make_leg(corpus).search("section 4 of the harbour rules", 9).unboosted == frozenset()
+    # A number of one document needs no name.
+    leg = make_leg(make_corpus(*DOCUMENTS[2:3]))
+    assert leg.search("section 4 of the harbour rules", 9).unboosted == frozenset()
+    assert LEG.search("section 4", 9).note == "sec_4 by section 4 in several documents"
 
 
 def test_a_range_within_a_document_leaves_out_what_others_have_between():
@@ -139,10 +138,6 @@ def test_a_range_within_a_document_leaves_out_what_others_have_between():
     }.items():
         found = make_leg(corpus).search(query, 100).candidates
         assert {corpus.chunks[i].doc_id for i, _ in found} == documents
-
-
-def test_the_note_says_that_several_documents_have_it():
-    assert LEG.search("section 4", 9).note == "sec_4 by section 4 in several documents"
 
 
 def test_fusion_lifts_only_what_is_certain():

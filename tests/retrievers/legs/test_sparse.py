@@ -75,15 +75,15 @@ def weigh(text, folder):
         for name, value in load_file(folder / "model.safetensors").items()
     }
 
-    def linear(name: str, x: np.ndarray) -> np.ndarray:
+    def linear(name, x):
         return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
-    def normalise(name: str, x: np.ndarray) -> np.ndarray:
+    def normalise(name, x):
         centred = x - x.mean(-1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
         return scaled * w[f"{name}.gamma"] + w[f"{name}.beta"]
 
-    def gelu(x: np.ndarray) -> np.ndarray:
+    def gelu(x):
         return x * (1 + erf(x / np.sqrt(2))) / 2
 
     ids = tokenizer.encode(text).ids
@@ -128,12 +128,8 @@ def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop):
     assert again.index(make_corpus([*TEXTS, "one more"])).cached == ()
     facts = leg.metadata()
     assert facts["model"] == "splade-tiny"
+    assert find_window(list_encoders([SparseLegSettings(type="sparse")], model_workshop)) == 512
     assert "origin not stated" in facts["build"]
-
-
-def test_what_the_model_does_not_read_is_counted(model_workshop):
-    legs = [SparseLegSettings(type="sparse")]
-    assert find_window(list_encoders(legs, model_workshop)) == 512
 
 
 @pytest.mark.parametrize(

@@ -33,19 +33,18 @@ def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop):
     assert capped.score(QUERY, [ANSWER]) == full.score(QUERY, [ANSWER])
 
 
-def test_a_name_alone_stands_for_the_settings():
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"max_tokens": 600}, r"max_tokens: 600; .* reads at most 512"),
+        ({"model": "nix"}, "model nix: unknown; allowed: ms-marco-MiniLM-L-12-v2"),
+    ],
+)
+def test_refuses_what_cannot_work(given, problem, model_workshop):
+    with pytest.raises(AssayError, match=problem):
+        CrossEncoderSettings.model_validate(given).build(model_workshop)
     adapter = TypeAdapter(CrossEncoderSettings)
     assert adapter.validate_python("owner/name") == CrossEncoderSettings(model="owner/name")
-
-
-def test_refuses_more_tokens_than_the_model_reads(model_workshop):
-    with pytest.raises(AssayError, match=r"max_tokens: 600; .* reads at most 512"):
-        CrossEncoderSettings(max_tokens=600).build(model_workshop)
-
-
-def test_an_unknown_model_lists_the_pinned_ones(model_workshop):
-    with pytest.raises(AssayError, match="model nix: unknown; allowed: ms-marco-MiniLM-L-12-v2"):
-        CrossEncoderSettings(model="nix").build(model_workshop)
 
 
 def test_a_score_does_not_depend_on_the_other_texts(model_workshop):

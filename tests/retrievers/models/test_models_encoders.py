@@ -14,7 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.settings import Resources
-from assay.retrievers.store.cache import Cache
 
 PASSAGES = [
     "Cats are small carnivorous mammals that people keep as pets.",
@@ -118,6 +117,9 @@ def test_the_cache_changes_no_vector(model_workshop, texts):
     assert len(vectors) == len(texts)
     for text, row in zip(texts, vectors, strict=True):
         assert np.array_equal(encoder.encode_passages([text])[0], row)
+    alone = EncoderSettings().open(Resources(model_workshop.cache, threads=1))
+    for text, row in zip(texts, vectors, strict=True):
+        assert np.array_equal(alone.encode_passages([text])[0], row)
 
 
 @pytest.mark.slow
@@ -174,13 +176,3 @@ def test_refuses_what_cannot_work(given, message, model_workshop):
         EncoderSettings.model_validate(given).build(model_workshop)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
-
-
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop):
-    many = EncoderSettings().build(model_workshop).encode_passages(PASSAGES)
-    for number, text in enumerate(PASSAGES):
-        alone = Resources(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
-        (alone.cache.root / "models").symlink_to(model_workshop.cache.root / "models")
-        assert np.array_equal(
-            EncoderSettings().build(alone).encode_passages([text])[0], many[number]
-        )

@@ -50,13 +50,10 @@ def test_a_local_onnx_folder_reads_its_own_configuration(onnx_folder, model_work
     assert np.array_equal(local.encode_passages(texts), pinned.encode_passages(texts))
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
     assert local.metadata()["backend"] == "onnx"
-
-
-def test_settings_come_before_the_folders_configuration(onnx_folder, model_workshop):
+    for name in ("1_Pooling/config.json", "config_sentence_transformers.json"):
+        (onnx_folder / name).unlink()
     given = EncoderSettings(model=str(onnx_folder), pooling="cls", query_prefix=PREFIX)
-    pinned = EncoderSettings(fused=False).build(model_workshop)
-    local = given.build(model_workshop)
-    assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
+    assert np.array_equal(given.build(model_workshop).encode_query("a"), pinned.encode_query("a"))
 
 
 def test_another_tokenizer_is_another_identity(onnx_folder, model_workshop):
@@ -114,31 +111,22 @@ def test_reads_a_recipe(tmp_path, name, content, wanted):
     assert read_recipe(tmp_path) == wanted
 
 
+CLS_AND_MEAN = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "1_Pooling/config.json",
-            {"pooling_mode_lasttoken": True},
-            "lasttoken.*allowed: cls, mean",
-        ),
-        (
-            "1_Pooling/config.json",
-            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
-            "allowed: cls, mean",
-        ),
-        ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "layer .*Dense"),
+        ("1_Pooling/config.json", '{"pooling_mode_lasttoken": true}', "lasttoken.*: cls, mean"),
+        ("1_Pooling/config.json", json.dumps(CLS_AND_MEAN), "allowed: cls, mean"),
+        ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]', "layer .*Dense"),
+        ("config.json", "{", r"config\.json: not valid JSON"),
     ],
 )
 def test_refuses_a_recipe_it_cannot_follow(tmp_path, name, content, message):
-    write(tmp_path, name, content)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(content)
     with pytest.raises(AssayError, match=message):
-        read_recipe(tmp_path)
-
-
-def test_names_broken_json(tmp_path):
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(AssayError, match=r"config\.json: not valid JSON"):
         read_recipe(tmp_path)
 
 
@@ -179,7 +167,7 @@ def resolve_elsewhere(**environment):
 class Hub(BaseHTTPRequestHandler):
     """Knows one model."""
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         known = self.path == "/api/models/owner/known"
         body = json.dumps({"id": "owner/known", "sha": "c" * 40} if known else {}).encode()
         self.send_response(200 if known else 404)
@@ -188,7 +176,7 @@ class Hub(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, *arguments):
         pass
 
 
@@ -215,22 +203,19 @@ def test_asks_the_hub_for_the_commit(name, wanted, tmp_path):
     assert done.stderr == ""
 
 
-def test_a_hub_that_does_not_answer_is_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("here", "wanted"),
+    [
+        (False, "model owner/name: the hub cannot be reached ("),
+        (True, f"Commit(sha='{'a' * 40}', local=True)"),  # the copy here is taken
+    ],
+)
+def test_a_hub_that_does_not_answer(here, wanted, tmp_path):
+    if here:
+        model = tmp_path / "models--owner--name"
+        (model / "snapshots" / ("a" * 40)).mkdir(parents=True)
+        (model / "refs").mkdir()
+        (model / "refs" / "main").write_text("a" * 40)
     done = resolve_elsewhere(MODEL="owner/name", HF_HUB_CACHE=str(tmp_path), HF_HUB_OFFLINE="1")
-    assert done.stdout.startswith("model owner/name: the hub cannot be reached (")
-    assert done.stdout.count("\n") == 1
-    assert done.stderr == ""
-
-
-def test_without_the_hub_the_copy_here_is_taken(tmp_path):
-    sha = "a" * 40
-    model = tmp_path / "models--owner--name"
-    (model / "snapshots" / sha).mkdir(parents=True)
-    (model / "refs").mkdir()
-    (model / "refs" / "main").write_text(sha)
-    assert (
-        resolve_elsewhere(
-            MODEL="owner/name", HF_HUB_CACHE=str(tmp_path), HF_HUB_OFFLINE="1"
-        ).stdout.strip()
-        == f"Commit(sha='{sha}', local=True)"
-    )
+    assert done.stdout.startswith(wanted)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")

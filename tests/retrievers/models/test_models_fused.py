@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import LocalFiles
 from assay.retrievers.models import fused_bert
-from assay.retrievers.models.base import Encoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph
@@ -67,7 +66,7 @@ def test_neither_order_nor_threads_change_a_vector(model_workshop):
 
     @settings(max_examples=15, deadline=None)
     @given(order=st.permutations(range(len(short))), encoder=st.sampled_from(encoders))
-    def check(order: list[int], encoder: Encoder) -> None:
+    def check(order, encoder):
         rows = encoder.encode_passages([short[i] for i in order])
         assert np.abs(rows - alone[order]).max() <= 1e-6
 

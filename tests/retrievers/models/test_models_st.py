@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -192,14 +191,14 @@ def test_half_the_bits_give_nearly_the_same_vectors(dtype, least, model_workshop
 class Gpu:
     """A model on a GPU whose memory holds two texts, or none."""
 
-    def __init__(self, holds: int) -> None:
+    def __init__(self, holds):
         import torch
 
         self.device = torch.device("cuda")
         self.holds = holds
-        self.batches: list[int] = []
+        self.batches = []
 
-    def predict(self, inputs: list[Any], *, batch_size: int, **_: Any) -> list[float]:
+    def predict(self, inputs, *, batch_size, **_):
         import torch
 
         self.batches.append(batch_size)

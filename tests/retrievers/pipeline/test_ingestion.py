@@ -5,7 +5,6 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tools.own_cache import make_cache
@@ -13,7 +12,6 @@ from tools.processes import ROOT, pipelines
 
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError, Document, Passage
-from assay.retrievers.base.ingestion import IngestReport
 from assay.retrievers.documents.conversion.folder import read_folder
 from assay.retrievers.pipeline.ingestion import ingest
 from assay.retrievers.settings import Resources
@@ -96,7 +94,7 @@ def test_content_counts_and_not_time_or_place(fresh, tmp_path):
     for document in DOCUMENTS:
         (tmp_path / document.id).write_text(document.text, encoding="utf-8")
 
-    def ingest_folder(folder: Path) -> IngestReport:
+    def ingest_folder(folder):
         read = read_folder(folder, fresh)
         texts = [Document(item.id, item.converted.text) for item in read.documents]
         return ingest(texts, config, fresh)
@@ -150,15 +148,10 @@ def test_what_is_counted(fresh):
     assert found["long.md"].tokens[0] > 512
     assert made.bytes > 0
     assert made.facts["legs"].keys() == {"dense", "keyword"}
-
-
-def test_combined_and_split_chunks_are_counted(fresh):
-    text = "# A\n\n## B\n\nOne.\n\n### C\n\nTwo.\n\n## D\n\n" + "Three words here. " * 9
-    chunker = {"type": "combine_split", "target_min": 4, "target_max": 16, "max_tokens": 24,
-               "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
-    config = configure("bm25", f"documents.chunker={json.dumps(chunker)}")
-    (item,) = ingest([Document("d.md", text)], config, fresh).documents
-    assert (len(item.tokens), item.combined, item.split) == (4, 1, 3)
+    text = "One passage. Another passage."
+    given = Document("doc", text, passages=(Passage("p1", 0, 12), Passage("p2", 13, 29)))
+    made = ingest([given], configure("bm25"), fresh)
+    assert (made.documents[0].intact, made.limit, len(made.documents[0].tokens)) == (None, None, 2)
 
 
 def test_the_combiner_is_heard(fresh):
@@ -170,6 +163,12 @@ def test_the_combiner_is_heard(fresh):
         "absorbed": 3,
     }
     assert type(item.decisions) is dict
+    text = "# A\n\n## B\n\nOne.\n\n### C\n\nTwo.\n\n## D\n\n" + "Three words here. " * 9
+    chunker = {"type": "combine_split", "target_min": 4, "target_max": 16, "max_tokens": 24,
+               "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
+    finer = configure("bm25", f"documents.chunker={json.dumps(chunker)}")
+    (found,) = ingest([Document("d.md", text)], finer, fresh).documents
+    assert (len(found.tokens), found.combined, found.split) == (4, 1, 3)
     assert [len(part) for part in item.parts] == [1, 1, 1]
     assert sorted(sum(item.parts, ())) == sorted(item.tokens)
     plain = configure("bm25", "documents.chunker={type: sections}")
@@ -196,14 +195,6 @@ def _faulty(chunker, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(chunker, "chunk", chunk)
         yield
-
-
-def test_prescribed_passages_are_not_cut(fresh):
-    text = "One passage. Another passage."
-    given = Document("doc", text, passages=(Passage("p1", 0, 12), Passage("p2", 13, 29)))
-    made = ingest([given], configure("bm25"), fresh)
-    assert (made.documents[0].intact, made.limit) == (None, None)
-    assert len(made.documents[0].tokens) == 2
 
 
 def test_what_cannot_be_ingested(fresh):

@@ -3,7 +3,6 @@
 import sys
 import time
 import timeit
-from typing import Any
 
 import pytest
 from tools.recording_progress import RecordingProgress
@@ -22,7 +21,7 @@ DOCUMENTS = [
     Document("b.md", "A cancelled ferry is refunded."),
     Document("c.md", "Dogs travel on deck; call getSailingById."),
 ]
-HYBRID: dict[str, Any] = {
+HYBRID = {
     "query": [{"type": "classify"}],
     "legs": {"meaning": {"type": "dense"}, "words": {"type": "bm25"}},
     "fusion": {"type": "rrf"},

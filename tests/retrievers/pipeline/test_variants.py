@@ -1,7 +1,5 @@
 """Pipelines that share their work answer as pipelines that do all of it themselves."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from tools.processes import ROOT, pipelines
 from assay.eval.configs.config import load_config
 from assay.retrievers.conformance import RULES, Subject
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
-from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.dense import DenseLeg
 from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.pipeline import variants as module
@@ -32,14 +29,13 @@ def variants():
 @pytest.fixture
 def searches(monkeypatch):
     """Record every real search: the leg's class, the query, the depth."""
-    made: list[tuple[str, str, int]] = []
+    made = []
     for kind in (DenseLeg, KeywordLeg):
         real = kind.search
 
-        def search(self: Any, query: str, depth: int, real: Any = real) -> LegResult:
+        def search(self, query, depth, real=real):
             made.append((type(self).__name__, query, depth))
-            result: LegResult = real(self, query, depth)
-            return result
+            return real(self, query, depth)
 
         monkeypatch.setattr(kind, "search", search)
     return made
@@ -117,12 +113,6 @@ def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(drawn):
             check_equal(variants, load_config(BM25, overrides))
 
 
-def test_the_native_hybrid_answers_to_each_depth_by_itself(variants):
-    for depth in (7, 2, 4):
-        overrides = (f"retriever.legs.native.depth={depth}",)
-        check_equal(variants, load_config(ROOT / "configs" / "native_hybrid.yaml", overrides))
-
-
 def test_a_leg_searches_once_for_all_depths_and_fusions(variants, searches):
     for depth, k in ((8, 60), (8, 10), (3, 10), (5, 1)):
         overrides = (f"{KEYWORD}.depth={depth}", f"retriever.fusion.k={k}")
@@ -171,7 +161,7 @@ def test_indexes_are_made_once(variants):
 
 
 def test_a_leg_that_cannot_be_built_is_left_out_as_ever(variants, monkeypatch):
-    def fail(self: Any, corpus: Any) -> None:
+    def fail(self, corpus):
         raise OSError("the disk is full")
 
     monkeypatch.setattr(KeywordLeg, "index", fail)

@@ -30,14 +30,6 @@ def make(resources, **settings):
     return step
 
 
-def test_auth_finds_authentication(resources):
-    result = make(resources).apply(LegQuery("auth"))
-    assert result.request.texts == dict.fromkeys(LEGS, "auth authentication")
-    assert result.request.expansion == ("authentication",)
-    assert result.note == "+ authentication (begins so)"
-    assert result.counts == {"added": 1}
-
-
 def test_adds_neither_what_is_there_nor_one_stem_twice(resources):
     step = make(resources, floor=-1, terms=20)
     added = step.apply(LegQuery("ferries")).request.ask("dense").split()[1:]
@@ -55,26 +47,32 @@ def test_terms_are_nearest_first_and_reach_the_floor(resources):
     assert make(resources, floor=0.99).apply(LegQuery("zebra")).request == LegQuery("zebra")
 
 
-def test_the_commonest_terms_are_the_vocabulary(resources):
-    step = make(resources, vocabulary=1, floor=-1)
-    assert step.metadata()["vocabulary"] == 1
-    assert step.apply(LegQuery("anything")).request.ask("dense") == "anything authentication"
-
-
-def test_joins_what_other_steps_have_asked(resources):
-    step = make(resources, legs=["semantic", "keyword"])
-    request = step.apply(LegQuery("auth", texts={"keyword": "auth login"})).request
-    assert request.texts == {
-        "dense": "auth authentication",
-        "keyword": "auth login authentication",
-    }
-
-
-def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(resources):
-    result = make(resources).apply(LegQuery("suit free"))
-    assert result.request.ask("keyword") == "suit free suitcases"
-    assert result.request.ask("dense").startswith("suit free suitcases")
-    assert result.note.startswith("+ suitcases (begins so)")
+@pytest.mark.parametrize(
+    ("settings", "asked", "dense", "keyword", "note"),
+    [
+        ({}, LegQuery("auth"), "auth authentication", None, "+ authentication (begins so)"),
+        ({}, LegQuery("suit free"), None, "suit free suitcases", "+ suitcases (begins so)"),
+        # It joins what other steps have asked.
+        (
+            {"legs": ["semantic", "keyword"]},
+            LegQuery("auth", texts={"keyword": "auth login"}),
+            "auth authentication", "auth login authentication", "+ authentication (begins so)",
+        ),
+        # The commonest terms are the vocabulary.
+        (
+            {"vocabulary": 1, "floor": -1},
+            LegQuery("anything"), "anything authentication", None, "+",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_added(settings, asked, dense, keyword, note, resources):
+    step = make(resources, **settings)
+    result = step.apply(asked)
+    assert dense is None or result.request.ask("dense") == dense
+    assert keyword is None or result.request.ask("keyword") == keyword
+    assert result.note.startswith(note)
+    assert result.counts["added"] == len(result.request.expansion) > 0
+    assert step.metadata()["vocabulary"] == 1 or "vocabulary" not in settings
 
 
 @pytest.mark.parametrize("query", ["sui", "ferries", "ferry", "sailing", "suitcases", "zebra"])

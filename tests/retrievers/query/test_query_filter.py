@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.fusion.ranking import Positions
 from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.leg_set import LegGroup
@@ -84,35 +83,33 @@ def test_static_conditions(settings, expected):
     assert find("ferry", **settings) == expected
 
 
+POLICY = {"category": "policy", "from_query": True}
+
+
 @pytest.mark.parametrize(
-    ("query", "expected"),
+    ("query", "expected", "settings"),
     [
-        ("ferry", ALL),
-        ("category:policy ferry", {REFUNDS}),
-        ("language:en ferry", {BOATS}),
-        ("ferry author:kim after:2024-02-01", {REFUNDS}),
-        ('ferry author:"Kim Åkesson"', {BOATS}),
-        ("ferry tag:sea tag:money", {BOATS, REFUNDS}),
-        ("path:guides/* ferry", {BOATS}),
-        ("ferry after:2020-01-01 after:2024-02-01", {REFUNDS}),
-        ("ferry category:nothing", set()),
-        ("ferry after:yesterday", set()),
-        ("category:policy", set()),
-        ("ferry category: none", ALL),
-        ("ferry subcategory:policy", ALL),
+        ("ferry", ALL, {}),
+        ("category:policy ferry", {REFUNDS}, {}),
+        ("language:en ferry", {BOATS}, {}),
+        ("ferry author:kim after:2024-02-01", {REFUNDS}, {}),
+        ('ferry author:"Kim Åkesson"', {BOATS}, {}),
+        ("ferry tag:sea tag:money", {BOATS, REFUNDS}, {}),
+        ("path:guides/* ferry", {BOATS}, {}),
+        ("ferry after:2020-01-01 after:2024-02-01", {REFUNDS}, {}),
+        ("ferry category:nothing", set(), {}),
+        ("ferry after:yesterday", set(), {}),
+        ("category:policy", set(), {}),
+        ("ferry category: none", ALL, {}),
+        ("ferry subcategory:policy", ALL, {}),
+        # Both count, and a query is text unless asked.
+        ("ferry author:kim", {REFUNDS}, POLICY),
+        ("ferry category:guide", set(), POLICY),
+        ("category:policy ferry", ALL, {"from_query": False}),
     ],
 )
-def test_conditions_in_the_query(query, expected):
-    assert find(query, from_query=True) == expected
-
-
-def test_both_count():
-    assert find("ferry author:kim", from_query=True, category="policy") == {REFUNDS}
-    assert find("ferry category:guide", from_query=True, category="policy") == set()
-
-
-def test_a_query_is_text_unless_asked():
-    assert find("category:policy ferry") == ALL
+def test_conditions_in_the_query(query, expected, settings):
+    assert find(query, **{"from_query": True, **settings}) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,9 +144,6 @@ def test_allows_no_more_than_a_step_before():
     step.index(corpus)
     assert step.apply(LegQuery("x")).request.allowed == {0, 1}
     assert step.apply(LegQuery("x", allowed=frozenset({1, 7}))).request.allowed == {1}
-
-
-def test_refuses_what_is_no_date():
     with pytest.raises(ValidationError, match="date"):
         FilterSettings.model_validate({"type": "filter", "after": "soon"})
 
@@ -160,7 +154,7 @@ WORDS = ("ferry", "harbour", "winter", "dog", "ticket", "refund")
 class Unrestricted(KeywordLeg):
     """A leg that cannot leave out chunks, and counts for how many it was asked."""
 
-    def restrict(self, allowed: Positions) -> None:
+    def restrict(self, allowed):
         return None
 
 

@@ -2,7 +2,6 @@
 
 import io
 import tarfile
-from collections.abc import Mapping
 
 import pytest
 
@@ -16,7 +15,7 @@ from assay.retrievers.store.cache import Cache
 LEGS = {"dense": "semantic", "keyword": "keyword"}
 LICENCE = "  1 This is a licence, and its lines begin with two blanks.\n"
 # The words of each sense; a word's senses are ordered as they stand here.
-SENSES: Mapping[str, list[list[str]]] = {
+SENSES = {
     "noun": [
         ["refund"], ["ferry", "ferryboat"], ["ferry", "ferrying"], ["dog", "domestic_dog", "hound"],
         ["frump", "dog"], ["mouse", "rodent"], ["child", "kid", "youngster", "minor"],
@@ -92,6 +91,11 @@ def test_appends_two_of_each_word_for_keyword_legs(folder):
     assert result.request.texts == {"keyword": "Refund the children return repay kid youngster"}
     assert result.note == "Refund: + return, repay; children: + kid, youngster"
     assert result.counts == {"added": 4}
+    # Nothing is added that is there, and settings say how much and for which legs.
+    request = make(folder, words=3).apply(LegQuery("dog and hounds")).request
+    assert request.ask("keyword") == "dog and hounds domestic dog frump"
+    step = make(folder, senses=1, words=1, legs=["semantic"])
+    assert step.apply(LegQuery("dog")).request.texts == {"dense": "dog domestic dog"}
 
 
 @pytest.mark.parametrize(
@@ -101,16 +105,6 @@ def test_appends_two_of_each_word_for_keyword_legs(folder):
 )  # fmt: skip
 def test_names_and_quotes_have_none(folder, query):
     assert make(folder).apply(LegQuery(query)).request == LegQuery(query)
-
-
-def test_adds_nothing_that_is_there(folder):
-    request = make(folder, words=3).apply(LegQuery("dog and hounds")).request
-    assert request.ask("keyword") == "dog and hounds domestic dog frump"
-
-
-def test_settings(folder):
-    step = make(folder, senses=1, words=1, legs=["semantic"])
-    assert step.apply(LegQuery("dog")).request.texts == {"dense": "dog domestic dog"}
 
 
 def test_without_wordnet_it_says_where_to_get_it(folder, tmp_path_factory, monkeypatch):

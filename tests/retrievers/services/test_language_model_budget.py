@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 from doubles.language_model_server import (
     OUTPUT,
-    Call,
-    Reaction,
     Say,
     Status,
 )
@@ -43,7 +41,7 @@ def test_each_question_is_asked_once_ever(room):
 def test_an_answer_that_cannot_be_kept_lets_nobody_wait(room, monkeypatch):
     here = room(say)
 
-    def refuse(key: str, answer: object) -> KeptAnswer:
+    def refuse(key, answer):
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(here.answers, "keep", refuse)
@@ -61,32 +59,8 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(room, monkeypatch):
     assert account.calls == len(here.server.calls) > 0
 
 
-def test_the_budget_is_never_exceeded_and_holds_over_runs(room):
-    here = room(say)
-    # At worst a call costs 1.25 a million for a prompt of at most its bytes and the chat's marks,
-    # and 5 a million for 50 tokens; two of those calls fit, and as they cost less, some more.
-    worst = (1.25 * (len("Some instructions.\nq00") + 200) + 5 * 50) / 1e6
-    budget = 2 * worst
-    for _ in range(2):
-        with here.client(budget) as client, ThreadPoolExecutor(4) as pool:
-            tries = [pool.submit(client.ask, ask(f"q{i:02}")) for i in range(30)]
-            errors = [error for item in tries if (error := item.exception())]
-        assert errors
-        assert all("allows no further call" in str(error) for error in errors)
-        assert CostLedger(here.path, PRICES).add_up().committed_usd <= budget
-    calls = len(here.server.calls)
-    assert 2 <= calls < 30
-    with here.client(2 * budget) as client:
-        for i in range(30):
-            try:
-                client.ask(ask(f"q{i:02}"))
-            except AssayError:
-                break
-    assert len({call.texts[0] for call in here.server.calls}) == len(here.server.calls) > calls
-
-
 def test_refused_and_cut_answers_are_kept_with_their_reason(room):
-    def react(call: Call) -> Reaction:
+    def react(call):
         cut = "cut" in call.texts[0]
         return Say("half", "length") if cut else Say("", "content_filter")
 
@@ -100,7 +74,7 @@ def test_refused_and_cut_answers_are_kept_with_their_reason(room):
 
 
 def test_equal_prompts_asked_at_once_wait_for_one_call(room):
-    def react(call: Call) -> Reaction:
+    def react(call):
         time.sleep(0.2)
         return Status(500) if call.before == 0 else say(call)
 
@@ -124,7 +98,7 @@ def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(room, monkey
 
 
 def test_what_calls_under_way_do_not_use_up_is_there_for_others(room):
-    def react(call: Call) -> Reaction:
+    def react(call):
         time.sleep(0.1)
         return say(call)
 

@@ -7,18 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from doubles.language_model_server import (
-    KEY,
     Body,
-    Call,
-    Drop,
-    Reaction,
     Status,
 )
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, ask, end, say
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.language_models.providers import AnthropicSettings
 from assay.retrievers.services.errors import TooLongError
@@ -26,15 +21,6 @@ from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.settings import Resources
 
 skip_without("openai", "openai")
-
-
-def test_faults_are_tried_again_and_accounted_for(room):
-    faults: list[Reaction] = [Status(500), Status(429, {"retry-after": "0"}), Drop()]
-    here = room(lambda call: faults[call.before] if call.before < 3 else say(call))
-    with here.client() as client:
-        assert client.ask(ask("q")) == end("to q")
-    account = CostLedger(here.path, PRICES).add_up()
-    assert (account.calls, account.lost) == (2, 1)  # the broken connection may have been charged
 
 
 def test_a_fault_that_stays_stops_everybody(room):
@@ -59,17 +45,19 @@ def test_a_reply_without_end_stops_everybody(room, model):
         assert CostLedger(here.path, PRICES).add_up().lost == 0
 
 
-def test_a_reply_too_deep_to_read_is_none(room):
-    here = room(lambda _: Body(b"[" * 100_000))
-    with here.client(attempts=1) as client, pytest.raises(AssayError, match=r"\(not JSON\)"):
-        client.ask(ask("q"))
-
-
-def test_a_reply_that_trickles_is_late(room):
-    here = room(lambda _: Body(b" " * 1000, pause=0.05))
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (Body(b" " * 1000, pause=0.05), "no answer in time"),  # it trickles
+        (Body(b"[" * 100_000), r"\(not JSON\)"),
+    ],
+    ids=["trickles", "too deep"],
+)
+def test_a_reply_that_is_late_or_too_deep_is_none(room, body, says):
+    here = room(lambda _: body)
     here.model = make_model("openai", here)
     begin = time.monotonic()
-    with here.client(attempts=1) as client, pytest.raises(AssayError, match="no answer in time"):
+    with here.client(attempts=1) as client, pytest.raises(AssayError, match=says):
         client.ask(ask("q"))
     assert time.monotonic() - begin < 20
 
@@ -82,16 +70,8 @@ def make_model(type_, here):
     return OpenAiSettings(base_url=f"{url}/v1", timeout_seconds=2, model="m").build(resources)
 
 
-def test_a_refused_key_stops_at_once_and_is_not_shown(room):
-    here = room(lambda call: Status(401, message=f"wrong key {KEY}"))
-    with here.client() as client, pytest.raises(AssayError) as caught:
-        client.ask(ask("q"))
-    assert KEY not in str(caught.value)
-    assert len(here.server.calls) == 1
-
-
 def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(room):
-    def react(call: Call) -> Reaction:
+    def react(call):
         long = "long" in call.texts[0]
         return Status(400, message="maximum context length is 10") if long else say(call)
 
@@ -101,26 +81,10 @@ def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(room):
         assert client.ask(ask("short")) == end("to short")
 
 
-def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(room):
-    here = room(lambda call: Status(429, {"retry-after": "86400"}))
-    with here.client() as client, pytest.raises(AssayError, match="which asks to wait 86400 s"):
-        client.ask(ask("q"))
-    assert client.stopped.endswith("given up after 1 attempts")
-
-
-def test_what_was_never_reached_is_given_up_soon(room):
-    here = room(say)
-    here.server.__exit__()
-    with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
-        client.ask(ask("q"))
-    assert client.stopped.endswith("given up after 3 attempts")
-    assert CostLedger(here.path, PRICES).add_up().calls == 0
-
-
 def test_leaving_waits_for_what_is_under_way_and_keeps_it(room):
     held = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         held.set()
         time.sleep(0.5)
         return say(call)
@@ -149,28 +113,17 @@ def test_leaving_calls_back_who_waits_for_another_attempt(room):
     assert len(here.server.calls) == 1
 
 
-def test_no_more_calls_at_a_time_than_set(room):
-    def react(call: Call) -> Reaction:
-        time.sleep(0.05)
-        return say(call)
-
-    here = room(react)
-    with here.client(concurrency=2) as client, ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: client.ask(ask(f"q{i}")), range(8)))
-    assert here.server.most_at_once == 2
-
-
 def test_throttling_holds_everybody(room):
-    times: list[float] = []
+    times = []
     turned_away = threading.Event()
 
-    def react(call: Call) -> Reaction:
+    def react(call):
         times.append(time.monotonic())
         return Status(429, {"retry-after": "1"}) if call.number == 0 else say(call)
 
     here = room(react)
 
-    def ask_later(text: str) -> KeptAnswer:
+    def ask_later(text):
         assert turned_away.wait(30)
         return client.ask(ask(text))
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings.fields import Fields, find_misfit
+from assay.retrievers.settings.fields import find_misfit
 from assay.retrievers.settings.filters import Filter, read_filter
 
-FIELDS: Fields = {"tags": "list of text", "size": "number", "on": "date", "done": "boolean"}
+FIELDS = {"tags": "list of text", "size": "number", "on": "date", "done": "boolean"}
 
 
 def matches(condition, **metadata):

@@ -1,6 +1,5 @@
 """Parents, neighbours and the context: what is returned in the place of a hit, or with it."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from samples.ranked_lists import cut, descends, ids, make_corpus, make_hits
 from tools.own_cache import make_cache
 
-from assay.retrievers.base import AssayError, Chunk, Definition, Document
+from assay.retrievers.base import AssayError, Chunk, Definition, Document, Hit
 from assay.retrievers.base.markdown import tokenize
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
@@ -68,34 +67,15 @@ def test_a_parent_takes_the_place_of_its_best_child(family):
     assert (other.text, other.headings, other.section_id) == ("ee ff", ("H", "S1"), "s1")
     assert first.parent is other.parent is None
     assert result.counts == {"in": 4, "out": 3, "replaced": 3}
-
-
-def test_a_child_that_is_all_of_its_parent_stays():
-    (chunk,) = cut(DOCUMENT, word(0, 3), parent=word(0, 3))
-    assert find_parents([chunk], make_hits([chunk])).hits[0].chunk == chunk
-
-
-def test_headings_of_a_parent_are_those_its_children_share(family):
-    chunks = [
-        replace(family[0], headings=("H", "A", "B")),
-        replace(family[1], headings=("H", "A", "C")),
-    ]
-    (hit,) = find_parents(chunks, make_hits(chunks)).hits
+    # A child that is all of its parent stays, and headings are those that children share.
+    (whole,) = cut(DOCUMENT, word(0, 3), parent=word(0, 3))
+    assert find_parents([whole], make_hits([whole])).hits[0].chunk == whole
+    headed = [replace(family[i], headings=("H", "A", name)) for i, name in enumerate("BC")]
+    (hit,) = find_parents(headed, make_hits(headed)).hits
     assert hit.chunk.headings == ("H", "A")
 
 
-def test_parents_of_one_text_are_told_apart():
-    document = Document("d", "xx yy xx yy")
-    chunks = [
-        replace(chunk, parent=parent)
-        for chunk, parent in zip(cut(document, (0, 2), (6, 8)), [(0, 5), (6, 11)], strict=True)
-    ]
-    hits = find_parents(chunks, make_hits(chunks), document).hits
-    assert [hit.chunk.text for hit in hits] == ["xx yy", "xx yy"]
-    assert len(set(ids(hits))) == 2
-
-
-def test_the_id_of_a_parent_does_not_tell_its_place(family):
+def test_the_id_of_a_parent_tells_it_from_others_and_not_its_place(family):
     moved = [
         replace(chunk, start=chunk.start + 5, end=chunk.end + 5, parent=(5, 16))
         for chunk in family[:2]
@@ -103,6 +83,12 @@ def test_the_id_of_a_parent_does_not_tell_its_place(family):
     hits = find_parents(family, make_hits(family[:1])).hits
     after = find_parents(moved, make_hits(moved[:1]), Document("d", "12345" + TEXT)).hits
     assert ids(hits) == ids(after)
+    twice = Document("d", "xx yy xx yy")
+    alike = zip(cut(twice, (0, 2), (6, 8)), [(0, 5), (6, 11)], strict=True)
+    chunks = [replace(chunk, parent=parent) for chunk, parent in alike]
+    hits = find_parents(chunks, make_hits(chunks), twice).hits
+    assert [hit.chunk.text for hit in hits] == ["xx yy", "xx yy"]
+    assert len(set(ids(hits))) == 2
 
 
 SENTENCES = "Refunds take ten days. Dogs travel on deck. Bring a lamp. Tides turn twice daily. "
@@ -173,7 +159,7 @@ def test_links_of_a_store_go_before_what_the_corpus_tells():
     stage.index(corpus, 1.0)
     hits = make_hits([chunks[4]], [1.0])
 
-    def fail(positions: Sequence[int]) -> None:
+    def fail(positions):
         raise AssayError("the server is gone")
 
     here = places(stage.apply(LONG, hits))
@@ -211,14 +197,6 @@ def test_the_rule_of_expansion(query, scores, settings, expanded):
     assert (places(result) == [4, 0, 9]) == (not expanded)
 
 
-def test_nothing_beside_is_no_expansion():
-    chunks = cut(DOCUMENT, (0, 5))
-    stage = Neighbours(NeighboursSettings(type="neighbours"))
-    stage.index(make_corpus(chunks), 1.0)
-    assert stage.apply(LONG, make_hits(chunks)).counts["expanded"] == 0
-    assert stage.apply(LONG, []).hits == []
-
-
 @given(listed=st.permutations(range(10)), size=st.integers(0, 10), top=st.integers(1, 5))
 def test_expansion_is_bounded(listed, size, top):
     scores = [1 / rank for rank in range(1, 11)]
@@ -232,14 +210,11 @@ def test_expansion_is_bounded(listed, size, top):
     assert descends(result.hits)
 
 
-Build = Callable[..., Context]
-
-
 @pytest.fixture(scope="module")
 def build(resources, tokenizer):
     """Make the stage `context` over `chunks` with settings by keyword."""
 
-    def make(chunks: Sequence[Chunk] = (), **settings: object) -> Context:
+    def make(chunks=(), **settings):
         given = ContextSettings.model_validate({"type": "context", **settings})
         stage = Context(given, tokenizer, resources)
         if chunks:
@@ -267,14 +242,8 @@ def test_a_context_stands_in_the_order_of_the_text(page):
         "\n\n---\n\n## q.md\n\nGamma."
     )
     assert assemble([]) == ""
-
-
-def test_overlaps_stand_once():
-    hits = make_hits(cut(PAGE, (0, 15), (6, 22), (11, 20)))
-    assert assemble(hits) == "## p.md\n\nAlpha one. Alpha two."
-
-
-def test_a_title_ends_the_path():
+    overlapping = make_hits(cut(PAGE, (0, 15), (6, 22), (11, 20)))
+    assert assemble(overlapping) == "## p.md\n\nAlpha one. Alpha two."
     chunk = Chunk("a", "d", 0, 4, "text", title="The\ntitle", headings=("H",))
     assert assemble(make_hits([chunk])) == "## H > The title\n\ntext"
 
@@ -316,23 +285,15 @@ def test_overflow_cuts_stops_or_skips(build):
     assert ids(stopped.hits) == ["c0"]
     skipped = build(chunks, max_tokens=30, on_overflow="skip").apply("q", hits)
     assert ids(skipped.hits) == ["c0", "c2"]
-
-
-@pytest.mark.parametrize("how", ["cut", "stop", "skip"])
-def test_the_best_hit_is_cut_and_never_left_out(build, how):
-    for text, start in (("It is large. " * 50, "It is large. It"), ("large " * 50, "large large")):
-        document = Document("d.md", f"Before. {text}")
-        (chunk,) = cut(document, (8, 8 + len(text)))
-        chunk = replace(chunk, anchors=("a",))
-        (hit,) = build([chunk], max_tokens=20, on_overflow=how).apply("q", make_hits([chunk])).hits
-        kept = hit.chunk
-        assert kept.text.startswith(start)
-        assert kept.text == document.text[kept.start : kept.end] == text[: len(kept.text)]
-        assert kept.id != chunk.id
-        assert kept.anchors == ()
-    whole = "It is large. " * 50
-    (hit,) = build(max_tokens=20).apply("q", make_hits([Chunk("c", "d", 0, 650, whole)])).hits
-    assert hit.chunk.text.rstrip().endswith(".")
+    # The best hit is cut and never left out, at a sentence where there is one.
+    for how, text in (("cut", "It is large. " * 50), ("stop", "large " * 50), ("skip", texts[1])):
+        (chunk,) = cut(Document("d.md", f"Before. {text}"), (8, 8 + len(text)))
+        hit = Hit(replace(chunk, anchors=("a",)), 1.0)
+        ((kept, *_),) = (build([chunk], max_tokens=20, on_overflow=how).apply("q", [hit]).hits,)
+        found = kept.chunk
+        assert found.text == text[: found.end - found.start]
+        assert found.text.rstrip().endswith("large." if "It" in text else "large")
+        assert (found.start, found.anchors, found.id == chunk.id) == (8, (), False)
 
 
 LINES = (

@@ -1,9 +1,7 @@
 """Chunks that lie in a file are those that are held, to the bit."""
 
 from array import array
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,10 +9,10 @@ from hypothesis import strategies as st
 
 from assay.eval.collections.loading import load
 from assay.eval.runs.gold_ranks import GoldRankFinder
-from assay.retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
+from assay.retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents import preparation
-from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments
+from assay.retrievers.documents.chunk_cache import ChunkCache
 from assay.retrievers.documents.chunkers import Chunker
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
@@ -129,7 +127,7 @@ def test_what_was_cut_before_a_break_is_not_cut_again(resources, monkeypatch, he
     )  # which a killed process never does
     chunk, asked = Chunker.chunk, list[str]()
 
-    def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
+    def fail_once(self, document, *rest):
         asked.append(document.id)
         if len(asked) == 4:
             raise KeyboardInterrupt
@@ -149,9 +147,7 @@ def test_a_block_holds_few_documents_and_little_text(resources, monkeypatch, lim
     monkeypatch.setattr(preparation, limit, value)
     sizes, cut = list[int](), ChunkCache.cut
 
-    def note(
-        self: ChunkCache, documents: Sequence[Document], progress: Progress
-    ) -> ChunkedDocuments:
+    def note(self, documents, progress):
         sizes.append(len(documents))
         return cut(self, documents, progress)
 
@@ -202,10 +198,10 @@ def test_without_text_or_with_two_of_one_id_nothing_is_kept(resources):
     assert not any(resources.cache.root.glob("chunk_files/*/"))
 
 
-KEYWORD: Mapping[str, Any] = {"keyword": {"type": "bm25"}}
-PARENTS: Mapping[str, Any] = {"chunker": {"type": "parent_child"}}
-NEAR: Mapping[str, Any] = {"type": "neighbours", "score_delta": None, "query_tokens": 1}
-PIPELINES: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+KEYWORD = {"keyword": {"type": "bm25"}}
+PARENTS = {"chunker": {"type": "parent_child"}}
+NEAR = {"type": "neighbours", "score_delta": None, "query_tokens": 1}
+PIPELINES = [
     ({"legs": KEYWORD, "stages": [NEAR]}, {}),
     ({"legs": KEYWORD, "stages": [{"type": "parents"}]}, PARENTS),
     ({"legs": {**KEYWORD, "exact": {"type": "exact"}}, "fusion": {"type": "rrf"}}, {}),
@@ -223,7 +219,7 @@ def test_rankings_and_placements_are_the_same(tmp_path, retriever, cutting):
         with config.build(Resources(Cache(tmp_path / "cache"))) as made:
             report = made.index(documents)
             finder = GoldRankFinder(made, collection.prescribed, drop_self_matches=False)
-            rows: list[Any] = [report.chunks]
+            rows = [report.chunks]
             for query in collection.queries[:12]:
                 ranking = made.search(query.text, 10)
                 places = finder.place(query, ranking, collection.gold[query.id])

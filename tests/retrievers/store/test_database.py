@@ -13,7 +13,7 @@ from assay.retrievers.store.database import SUFFIXES, TABLE, Database
 
 
 def put(base, key):
-    def write(connection: sqlite3.Connection) -> None:
+    def write(connection):
         with connection:
             connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, 0)", (key, b"x"))
 

@@ -71,9 +71,9 @@ def test_it_may_be_taken_within_itself_and_leaves_nothing_beside_the_file(tmp_pa
 
 
 def test_threads_exclude_each_other(tmp_path):
-    inside: list[int] = []
+    inside = []
 
-    def change(number: int) -> None:
+    def change(number):
         for _ in range(10):
             with changing(tmp_path):
                 inside.append(number)
@@ -82,7 +82,7 @@ def test_threads_exclude_each_other(tmp_path):
                 inside.clear()
 
     threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
-    failed: list[object] = []
+    failed = []
     before = threading.excepthook
     threading.excepthook = failed.append
     for thread in threads:
@@ -94,7 +94,7 @@ def test_threads_exclude_each_other(tmp_path):
 
 
 def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
-    def refuse(*_: object) -> None:
+    def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
@@ -106,7 +106,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
 def change_numbers(schedule, path, writers, rounds):
     """Let writers add their numbers, in an order for each seed; return what was lost, by seed."""
 
-    def change(number: int) -> None:
+    def change(number):
         with changing(path):
             found = json.loads(path.read_bytes())
             write_atomically(path, json.dumps([*found, number]).encode())

@@ -1,4 +1,4 @@
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from assay.retrievers.text.analyzers import AnalyzerSettings
 from assay.retrievers.text.languages import STOP_WORDS, Language, LanguageAnalyzerSettings
 from assay.retrievers.text.tokens import fold
 
-SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
+SETTINGS = TypeAdapter(AnalyzerSettings)
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
 NUMBER = st.integers(0, 99999).map(str)
 DASH = st.sampled_from("-‐‑‒–—―−﹣－")
@@ -23,7 +23,9 @@ def make(settings):
 
 ENGLISH = make("english")
 CODE = make("code")
-EVERY = [ENGLISH, CODE, make("plain"), make("words"), make({"identifiers": False}), make("french")]
+BIGRAMS = make("chinese")
+EVERY = [ENGLISH, CODE, BIGRAMS, *map(make, ("plain", "words", "french", {"identifiers": False}))]
+LETTERS = "图书館猫かなカナー도서관ประเทศน้ำaZ3 ,。\n"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,8 @@ def test_code(text, terms):
 def test_a_name_stands_for_settings():
     assert SETTINGS.validate_python("german") == SETTINGS.validate_python({"language": "german"})
     assert SETTINGS.validate_python("plain") == SETTINGS.validate_python({"type": "plain"})
+    for whole in ({"type": "unspaced", "language": "thai"}, {"language": "thai"}):
+        assert SETTINGS.validate_python("thai") == SETTINGS.validate_python(whole)
     options = SETTINGS.json_schema()["anyOf"]
     assert any("english" in option.get("enum", ()) for option in options)
 
@@ -111,6 +115,9 @@ def test_a_name_stands_for_settings():
         ({"language": "hindi"}, "set stop_words: false"),
         ({"type": "plain", "stemming": True}, "Extra inputs"),
         ({"language": "english", "stemming": "yes"}, "valid boolean"),
+        ({"language": "thai", "terms": "words"}, "Extra inputs"),
+        ({"language": "korean", "stemming": True}, "Extra inputs"),
+        ("japanase", "did you mean japanese"),
     ],
 )
 def test_refuses(settings, words):
@@ -136,7 +143,7 @@ def test_folding_twice_changes_nothing(text):
     assert fold(fold(text)) == fold(text)
 
 
-@given(st.text())
+@given(st.text() | st.text(LETTERS, max_size=40))
 def test_any_text_gives_plain_terms(text):
     for analyzer in EVERY:
         terms = analyzer.analyze(text)
@@ -166,11 +173,32 @@ def test_a_section_number_is_found_with_any_dash_and_space(title, dash, section,
 
 
 @pytest.mark.parametrize(
-    "piece", ["_", "-", "a-", "1", "1 - ", "a'", "1(a)", "aA", "_a", "a.", "e\u0301", "\u0301"]
+    "piece",
+    [
+        "_",
+        "-",
+        "a-",
+        "1",
+        "1 - ",
+        "a'",
+        "1(a)",
+        "aA",
+        "_a",
+        "a.",
+        "e\u0301",
+        "\u0301",
+        "图",
+        "カ",
+        "도",
+        "ป",
+        "เ",
+        "\u0e49",
+        "图a",
+    ],
 )
 def test_long_runs_of_one_mark_end(piece):
     # At quadratic cost these would take minutes each.
-    for analyzer in (ENGLISH, CODE):
+    for analyzer in (ENGLISH, CODE, BIGRAMS):
         assert "" not in analyzer.analyze(piece * 100_000)
 
 
@@ -209,13 +237,7 @@ def test_a_word_is_found_by_who_types_it_without_accents(language, written, type
     assert set(plain) <= set(accented)
     assert analyzer.analyze(written.upper() if language != "turkish" else written) == accented
     assert len(accented) == len(set(accented)) <= 2
-
-
-@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
-def test_a_word_without_accents_has_one_term(word):
-    assert len(LanguageAnalyzerSettings(stop_words=False).build().analyze(word)) == 1
-
-
-def test_an_ordinary_letter_that_unicode_takes_apart_makes_no_second_term():
-    analyzer = LanguageAnalyzerSettings(language="russian").build()
-    assert len(analyzer.analyze("новый речной трамвай")) == 3
+    assert len(plain) == 1
+    # Nor does an ordinary letter that Unicode takes apart make a second term.
+    russian = LanguageAnalyzerSettings(language="russian").build()
+    assert len(russian.analyze("новый речной трамвай")) == 3

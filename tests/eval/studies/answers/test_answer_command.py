@@ -19,6 +19,7 @@ from doubles.language_model_server import (
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.small_project import QUERIES, write_project
+from tools.project_files import declare_committed, read_rows, write_rows
 
 from assay import answer
 from assay.eval.cli.main import assay
@@ -58,10 +59,9 @@ def project(tmp_path_factory):
         for key, text in QUERIES.items()
     ]
     rows += [{"_id": key, "text": text} for key, text in UNANSWERED.items()]
-    (home / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with (home / "gold.jsonl").open("a") as file:
-        row = {"query_id": "q9", "path": "q0.md", "start": 0, "end": 13, "grade": 0}
-        file.write(f"{json.dumps(row)}\n")
+    write_rows(home / "queries.jsonl", rows)
+    row = {"query_id": "q9", "path": "q0.md", "start": 0, "end": 13, "grade": 0}
+    write_rows(home / "gold.jsonl", [*read_rows(home / "gold.jsonl"), row])
     (folder / "worse.yaml").write_text(
         "base: mine.yaml\nname: worse\nretriever: {legs: {words: null, exact: {type: exact}}}\n"
     )
@@ -69,8 +69,7 @@ def project(tmp_path_factory):
         enter(folder, patch)
         for name in ("mine.yaml", "worse.yaml"):
             call("run", name, "--no-track")
-    for path in folder.glob("reports/*/manifest.json"):  # else none may become a baseline
-        path.write_text(path.read_text().replace('"dirty": true', '"dirty": false'))
+    declare_committed(folder / "reports")
     return folder
 
 
@@ -133,7 +132,7 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     assert run["abstained"]["unanswered"]["value"] == 1
     assert run["abstained"]["answered"]["value"] == 0
 
-    rows = [json.loads(line) for line in Path(run["file"]).read_text().splitlines()]
+    rows = read_rows(Path(run["file"]))
     assert [row["query"] for row in rows] == [*QUERIES, *UNANSWERED]
     first, last = rows[0], rows[-1]
     assert first["answer"] == "The word0 is here,."
@@ -222,7 +221,7 @@ def test_documents_are_data_and_an_odd_answer_is_kept(server):
     said = CliRunner().invoke(assay, odd).stderr
     assert re.search(r"replaced: .*answers\.jsonl had \d+ answers by openai m;", said)
     (run,) = call_json(*odd)["runs"]
-    rows = [json.loads(line) for line in Path(run["file"]).read_text().splitlines()]
+    rows = read_rows(Path(run["file"]))
     assert {row["answer"] for row in rows} == {"? is here."}
     for sent in server.calls:
         text = "\n".join(sent.texts)
@@ -245,11 +244,9 @@ def test_a_fault_is_one_line_and_what_was_answered_is_kept(server, monkeypatch):
     for fault, (reaction, said) in FAULTS.items():
         words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
         begin = len(server.calls)
-
-        def fail_later(call, begin=begin, wrong=reaction):
-            return react(call) if call.number < begin + 2 else wrong
-
-        server.react = fail_later
+        server.react = lambda call, to=begin + 2, wrong=reaction: (
+            react(call) if call.number < to else wrong
+        )
         assert said in fail(*words, "--timeout-seconds", "0.2")
         assert not list(Path("reports").glob("*/answers.jsonl"))
     server.react = react

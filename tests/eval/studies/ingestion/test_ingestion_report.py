@@ -22,45 +22,26 @@ STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword
 HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"
 
 
+DOCUMENT = {
+    "id": "a.pdf.md", "format": "PDF", "bytes": 1000, "encoding": "", "words": 1000,
+    "tokens": (100, 300, 900), "oversize": 0, "unread": 1, "intact": True,
+    "decisions": {"absorbed": 2}, "definitions": 3, "references": 4, "resolved": 2, "embedded": 3,
+    "seconds": {"convert": 4.0, "chunk": 1.0, "embed": 10.0},
+}  # fmt: skip
+INGESTION = {
+    "id": "ingest-x", "created": "2026-01-02T03:04:05+00:00", "source": "docs",
+    "pipeline": "hybrid", "config": {"name": "hybrid"}, "facts": {},
+    "environment": {"command": ["assay", "ingest"]}, "skipped": (), "seconds": STAGES,
+    "cached": (), "collisions": 0, "limit": 800, "window": 512, "bytes": 10,
+}  # fmt: skip
+
+
 def make_document(name="a.pdf.md", **values):
-    given = {
-        "format": "PDF",
-        "bytes": 1000,
-        "encoding": "",
-        "words": 1000,
-        "tokens": (100, 300, 900),
-        "oversize": 0,
-        "unread": 1,
-        "intact": True,
-        "decisions": {"absorbed": 2},
-        "definitions": 3,
-        "references": 4,
-        "resolved": 2,
-        "embedded": 3,
-        "seconds": {"convert": 4.0, "chunk": 1.0, "embed": 10.0},
-    }
-    return DocumentFacts(id=name, **(given | values))
+    return DocumentFacts(**(DOCUMENT | {"id": name} | values))
 
 
 def make_ingestion(*documents, **values):
-    given = {
-        "id": "ingest-x",
-        "created": "2026-01-02T03:04:05+00:00",
-        "source": "docs",
-        "pipeline": "hybrid",
-        "config": {"name": "hybrid"},
-        "facts": {},
-        "environment": {"command": ["assay", "ingest"]},
-        "documents": documents,
-        "skipped": (),
-        "seconds": STAGES,
-        "cached": (),
-        "collisions": 0,
-        "limit": 800,
-        "window": 512,
-        "bytes": 10,
-    }
-    return Ingestion(**(given | values))
+    return Ingestion(**(INGESTION | {"documents": documents} | values))
 
 
 def test_sizes_are_told_of_each_document_and_of_all():
@@ -82,20 +63,17 @@ def test_sizes_are_told_of_each_document_and_of_all():
     assert to_json(make_ingestion(make_document(tokens=())).figures)["tokens"]["average"] == 0
 
 
-def test_time_is_without_contexts_and_with_or_without_embedding():
+def test_time_is_without_contexts_and_that_of_what_the_cache_held_is_not_known():
     made = make_ingestion(make_document())  # 2 pages
     assert made.seconds_per_100_pages() == 50 * (4 + 1 + 10 + 2)
     assert made.seconds_per_100_pages(embedding=False) == 50 * (4 + 1 + 2)
     assert (made.per_document.p50, made.per_document.n) == (15.0, 1)
-
-
-@pytest.mark.parametrize("missing", ["convert", "chunk", "embed"])
-def test_time_of_what_the_cache_held_is_not_known(missing):
-    seconds = {name: 1.0 for name in ("convert", "chunk", "embed") if name != missing}
-    made = make_ingestion(make_document(), make_document("b", seconds=seconds))
-    assert made.seconds_per_100_pages() is None
-    assert made.per_document.n == 1
-    assert "--rerun" in dict(times(made))["Seconds per 100 pages"]
+    for missing in ("convert", "chunk", "embed"):
+        seconds = {name: 1.0 for name in ("convert", "chunk", "embed") if name != missing}
+        made = make_ingestion(make_document(), make_document("b", seconds=seconds))
+        assert made.seconds_per_100_pages() is None
+        assert made.per_document.n == 1
+        assert "--rerun" in dict(times(made))["Seconds per 100 pages"]
 
 
 @given(st.lists(st.integers(0, 20_000)))
@@ -151,12 +129,8 @@ def test_reports_hold_every_number_and_no_markup_of_others(tmp_path):
     for words in ("read as cp1252", "is empty", "Integrity failures", "absorbed 4"):
         assert words in html
         assert words in text
-    assert sorted(path.name for path in (tmp_path / "ingest-x").iterdir()) == [
-        "ingestion.json",
-        "report.html",
-        "report.md",
-        "summary.json",
-    ]
+    names = {path.name for path in (tmp_path / "ingest-x").iterdir()}
+    assert names == {"ingestion.json", "report.html", "report.md", "summary.json"}
 
 
 def test_reports_say_how_much_stands_between_headings_and_in_each_document():

@@ -14,6 +14,7 @@ from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.judged_guide import APT
 from samples.small_project import write_project
 from tools.own_cache import make_cache
+from tools.project_files import read_rows
 
 from assay import judge as ask_in_python
 from assay.eval.cli.main import assay
@@ -79,6 +80,10 @@ def make_pool(limit):
     assert result.exit_code == 0, result.output
 
 
+def read_gold():
+    return read_rows(Path("datasets/mine/gold.jsonl"))
+
+
 def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
     make_pool(10)
     plan = read(ask("pool.csv", "--dry-run"))
@@ -100,7 +105,7 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
         grades.add(digest, "anna", 1, None, settles=False)
     labelled = read(call("label", "pool.csv", "--json"))
     assert (labelled["added"], labelled["by_model"]) == (10, 9)
-    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    rows = read_gold()
     judges = [row.get("judged_by", "")[:22] for row in rows[6:]]
     assert sorted(judges) == ["model openai some, pro"] * 9 + ["person anna"]
     assert all(row["judged_on"] for row in rows[6:])
@@ -137,17 +142,16 @@ def test_faults_cost_no_grade_that_there_is(project, server):
     """Of seven pairs of a query each way of failing befalls one."""
     make_pool(12)
     faults = iter(["busy", "torn once", "torn", "refused", "too much"])
-    status = {}
-    lock = Lock()
+    status, lock = {}, Lock()
 
     def react(each):
-        parts = read_parts(each)
-        key = str(sorted(parts.items()))
+        key = str(sorted(read_parts(each).items()))
         with lock:
             kind = status[key] if key in status else status.setdefault(key, next(faults, ""))
+        again = "Your last reply" in each.texts[-1]
         if kind == "busy" and not each.before:
             return Status(429, {"retry-after": "0"})
-        if kind == "torn" or (kind == "torn once" and "Your last reply" not in each.texts[-1]):
+        if kind == "torn" or (kind == "torn once" and not again):
             return Say('Of course! {"grade": 3}')
         if kind == "too much":
             return Say('{"grade": 4}')
@@ -162,11 +166,8 @@ def test_faults_cost_no_grade_that_there_is(project, server):
     assert made == 12 + 4, "a 429, and three replies that were asked for once more"
     again = read(ask("pool.csv", "--twice", 0))
     assert (again["graded_now"], again["to_grade"], len(server.calls)) == (0, 3, made)
-    assert all(
-        each.texts[0].count("\n[query ") + each.texts[0].count("\n[passage ") == 2
-        for each in server.calls
-        if PLANTED not in each.texts[0]
-    )
+    for text in (each.texts[0] for each in server.calls if PLANTED not in each.texts[0]):
+        assert text.count("\n[query ") + text.count("\n[passage ") == 2
 
 
 def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(project, server):
@@ -231,7 +232,7 @@ def test_a_persons_grades_join_a_collection_that_a_model_judged(project, server)
     assert found["n"] == 1, "the model is held against that one"
     labelled = read(call("label", "pool.csv", "--json"))
     assert (labelled["added"], labelled["by_model"]) == (2, 1)
-    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    rows = read_gold()
     assert sorted(row.get("judged_by", "")[:12] for row in rows[6:]) == ["model openai", "person"]
     assert "by_model: 7" in card.read_text()
 
@@ -246,7 +247,7 @@ def test_the_words_that_answer_become_the_judged_text(project, server):
     server.react = react
     assert read(ask("pool.csv", "--spans"))["graded_now"] == 6
     assert read(call("label", "pool.csv", "--json"))["by_model"] == 5
-    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    rows = read_gold()
     texts = {row["text"] for row in rows[6:]}
     assert texts <= {"is here", "there is no more"}
     assert all(row["end"] - row["start"] == len(row["text"]) for row in rows[6:])
@@ -283,31 +284,20 @@ def test_of_a_collection_the_judged_pairs_are_held_against_people(project, serve
     assert fewer["pairs"] == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (("mine", "--collection", "mine"), "--collection: goes with a table"),
-        (("pool.csv", "--queries", "2"), "--queries: goes with a collection"),
-        (("mine", "--guidelines", "none.md"), "--guidelines none.md: cannot be read"),
-        (("mine", "mine.yaml", "second.yaml", "--measure", "Tokens@10"), "neither more nor less"),
-    ],
-)
-def test_what_does_not_go_is_told(given, told, project, server):
-    if given[0] == "pool.csv":
-        make_pool(1)
-    assert told in str(ask(*given).exception)
-
-
-def test_what_is_wrong_with_runs_is_told_before_a_call_is_paid_for(project, server):
+def test_what_does_not_go_is_told_before_a_call_is_paid_for(project, server):
     make_pool(1)
     Path("empty.md").write_text(" \n")
-    for given, told in (
-        (("pool.csv", "mine.yaml", "--measure", "Foo@1"), "'Foo@1' is not a measure"),
-        (("pool.csv", "mine.yaml", "--measure", "Tokens@10"), "neither more nor less"),
-        (("pool.csv", "none-such"), "none-such: no such run"),
-        (("pool.csv", "--guidelines", "empty.md"), "--guidelines empty.md: is empty"),
+    for words, told in (
+        ("mine --collection mine", "--collection: goes with a table"),
+        ("mine --guidelines none.md", "--guidelines none.md: cannot be read"),
+        ("mine mine.yaml second.yaml --measure Tokens@10", "neither more nor less"),
+        ("pool.csv --queries 2", "--queries: goes with a collection"),
+        ("pool.csv mine.yaml --measure Foo@1", "'Foo@1' is not a measure"),
+        ("pool.csv mine.yaml --measure Tokens@10", "neither more nor less"),
+        ("pool.csv none-such", "none-such: no such run"),
+        ("pool.csv --guidelines empty.md", "--guidelines empty.md: is empty"),
     ):
-        assert told in str(ask(*given).exception)
+        assert told in str(ask(*words.split()).exception)
     assert server.calls == []
 
 
@@ -352,21 +342,25 @@ def test_replies_are_read_strictly(text):
     assert found == (Reply(2) if text[-2:] in ("} ", "``") else None)
 
 
-def test_a_quote_is_found_in_its_passage_or_is_no_reply():
-    form = Form("", 3, spans=True)
-
-    def read_quote(grade, quote):
-        return form.read(json.dumps({"grade": grade, "quote": quote}), APT)
-
-    start = APT.start + APT.text.index("apt")
-    assert read_quote(2, "apt") == Reply(2, (start, start + 3))
-    assert read_quote(2, APT.text) == Reply(2), "all of the passage is no span"
-    assert read_quote(0, "") == Reply(0)
-    assert read_quote(2, "yum") is read_quote(2, "") is form.read('{"grade": 2}', APT) is None
+START = APT.start + APT.text.index("apt")
 
 
-def test_grades_count_on_the_scale_of_the_collection():
-    assert [Scale(3, 1).count(grade) for grade in range(4)] == [0, 0, 1, 1]
-    assert [Scale(3, 2).count(grade) for grade in range(4)] == [0, 0, 1, 2]
-    assert [Scale(3, 3).count(grade) for grade in range(4)] == [0, 1, 2, 3]
-    assert [Scale(2, 5).count(grade) for grade in range(3)] == [0, 1, 2]
+@pytest.mark.parametrize(
+    ("given", "reply"),
+    [
+        ({"grade": 2, "quote": "apt"}, Reply(2, (START, START + 3))),
+        ({"grade": 2, "quote": APT.text}, Reply(2)),  # all of the passage is no span
+        ({"grade": 0, "quote": ""}, Reply(0)),
+        *(({"grade": 2, **quote}, None) for quote in ({"quote": "yum"}, {"quote": ""}, {})),
+    ],
+)
+def test_a_quote_is_found_in_its_passage_or_is_no_reply(given, reply):
+    assert Form("", 3, spans=True).read(json.dumps(given), APT) == reply
+
+
+@pytest.mark.parametrize(
+    ("scale", "counted"),
+    [((3, 1), [0, 0, 1, 1]), ((3, 2), [0, 0, 1, 2]), ((3, 3), [0, 1, 2, 3]), ((2, 5), [0, 1, 2])],
+)
+def test_grades_count_on_the_scale_of_the_collection(scale, counted):
+    assert [Scale(*scale).count(grade) for grade in range(len(counted))] == counted

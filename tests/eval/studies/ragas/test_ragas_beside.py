@@ -48,8 +48,5 @@ def test_tau_is_kendalls_b():
 
 
 def test_only_numbers_from_0_to_1_are_scores():
-    assert is_score(0)
-    assert is_score(1 + 1e-9)
-    assert not is_score(float("nan"))
-    assert not is_score(1.5)
-    assert not is_score(-0.1)
+    assert all(map(is_score, (0, 1 + 1e-9)))
+    assert not any(map(is_score, (float("nan"), 1.5, -0.1)))

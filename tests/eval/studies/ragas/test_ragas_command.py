@@ -77,15 +77,8 @@ def test_every_metric_with_its_answers_paid_for_once(reports, server, monkeypatc
     (table, *_) = told.tables.values()
     assert table["mean"][list(MEANS)].to_dict() == pytest.approx(MEANS)
     assert told.tables[f"{next(iter(told.tables))}_disagreements"]["query"].size
-    narrower = [
-        "ragas",
-        "judged",
-        "--provider",
-        "openai",
-        "--metrics",
-        "ContextRelevance,Faithfulness",
-    ]
-    done = CliRunner().invoke(assay, narrower, catch_exceptions=False)
+    narrower = "ragas judged --provider openai --metrics ContextRelevance,Faithfulness"
+    done = CliRunner().invoke(assay, narrower.split(), catch_exceptions=False)
     assert re.search(rf"replaced: .*ragas\.json had .* of {QUERIES} queries judged by", done.stderr)
     shown = done.stdout
     assert "judged by openai gpt-6-luna" in shown

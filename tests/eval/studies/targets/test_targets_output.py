@@ -18,6 +18,7 @@ from assay.eval.studies.targets.study import report
 ENVIRONMENT = {
     "git": {"commit": "a" * 40, "dirty": True}, "python": "3.11", "cores": 2, "processor": "CPU",
 }  # fmt: skip
+LEVELS = Limits(at_most=500, alert=600, page=1000)
 README = ROOT / "README.md"
 STORED = ROOT / "docs" / "targets.json"
 
@@ -30,23 +31,16 @@ def measured(unit, value, low, high):
 
 @pytest.fixture
 def results():
-    gain = Line(
-        "MRR",
-        "relative change of MRR@10",
-        "≥ +20 %",
-        measured("change", 0.113, 0.056, 0.174),
-        "missed",
-    )
-    beside = Line("Hit@1", "relative change of Hit@1", "", measured("change", 0.2, 0.1, 0.3), None)
+    gain = measured("change", 0.113, 0.056, 0.174)
+    gain = Line("MRR", "relative change of MRR@10", "≥ +20 %", gain, "missed")
+    beside = measured("change", 0.2, 0.1, 0.3)
+    beside = Line("Hit@1", "relative change of Hit@1", "", beside, None)
     later = Line("", "", "context ≤ 4,500 tokens", None, "not measurable yet", "no | stage")
-    return Results(
-        "2026-11-22T01:00:00+00:00",
-        ENVIRONMENT,
-        (
-            TargetResult("SC-003", "hybrid over semantic", "20 %", (gain, beside), "Few ask."),
-            TargetResult("V3-budget", "context budget", "context ≤ 4,500 tokens", (later,)),
-        ),
+    targets = (
+        TargetResult("SC-003", "hybrid over semantic", "20 %", (gain, beside), "Few ask."),
+        TargetResult("V3-budget", "context budget", "context ≤ 4,500 tokens", (later,)),
     )
+    return Results("2026-11-22T01:00:00+00:00", ENVIRONMENT, targets)
 
 
 @pytest.mark.parametrize(
@@ -59,16 +53,16 @@ def results():
         ("ms", Limits(less_than=2000), "< 2,000 ms"),
         ("count", Limits(at_most=0), "≤ 0"),
         ("score", Limits(), ""),
+        ("score", Limits(at_least=1, page=0.5), "≥ 1, page < 0.5"),
+        ("ms", LEVELS, "≤ 500 ms, alert > 600 ms, page > 1,000 ms"),
     ],
 )
 def test_limits_in_words(unit, limits, text):
     assert limits.describe_limits(unit) == text
 
 
-def test_levels_stand_behind_the_limit_and_the_verdict(results):
-    wanted = Limits(at_most=500, alert=600, page=1000).describe_limits("ms")
-    assert wanted == "≤ 500 ms, alert > 600 ms, page > 1,000 ms"
-    assert Limits(at_least=1, page=0.5).describe_limits("score") == "≥ 1, page < 0.5"
+def test_a_level_stands_behind_the_verdict(results):
+    wanted = LEVELS.describe_limits("ms")
     slow = Line("", "p95", wanted, measured("ms", 700, 650, 720), "missed", level="alert")
     timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
     assert list_rows(timed)[0][-1] == "missed, alert"

@@ -47,13 +47,17 @@ def make_traffic():
 def write_spans(folder):
     emitter = Emitter()
     for query, (name, times) in ASKED.items():
+        found = [{"id": name, "text": TEXTS[name].split("\n")[2], "score": 0.5}]
         for i in range(times):
-            text = query.upper() if i % 2 else query
-            found = [{"id": name, "text": TEXTS[name].split("\n")[2], "score": 0.5}]
-            emit_search(text, found, emitter)
-    path = folder / "spans.json"
-    path.write_text(json.dumps(emitter.otlp_json()))
-    return path
+            emit_search(query.upper() if i % 2 else query, found, emitter)
+    (folder / "spans.json").write_text(json.dumps(emitter.otlp_json()))
+    return str(folder / "spans.json")
+
+
+def write_docs(folder):
+    folder.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
 
 
 def invoke(arguments):
@@ -61,7 +65,7 @@ def invoke(arguments):
 
 
 def test_words_asked_again_are_one_query(tmp_path):
-    with open_book([str(write_spans(tmp_path))]) as book:
+    with open_book([write_spans(tmp_path)]) as book:
         found = merge(book.traces(), Masker(), seed=0)
     assert sorted(query.frequency for query in found) == [1, 3, 6]
 
@@ -73,6 +77,8 @@ def test_strata_hold_every_search_and_their_places():
     strata = {query.stratum: query for query in drawn}
     assert sum(query.members for query in strata.values()) == len(queries)
     assert sum(query.searches for query in strata.values()) == sum(i.frequency for i in queries)
+    for number in (1, 2, 5, 199, 200, 500):
+        assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
     counted = Counter(query.stratum for query in drawn)
     assert counted == {name: query.drawn for name, query in strata.items()}
 
@@ -91,20 +97,11 @@ def test_chances_within_a_stratum_are_as_told():
         assert abs(seen[trace] / times - expected) <= 4.5 * spread
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 199, 200, 500])
-def test_any_number_is_drawn(number):
-    assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
-
-
 def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
-    spans = str(write_spans(tmp_path))
-    call = ["traces", "sample", spans, "--documents", "docs", "--output", "asked"]
+    write_docs(tmp_path / "docs")
+    call = ["traces", "sample", write_spans(tmp_path), "--documents", "docs", "--output", "asked"]
 
     refused = invoke(call)
     assert "--consent" in str(refused.exception)
@@ -147,9 +144,7 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
 def test_a_place_is_judged_once_and_pages_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "datasets" / "pier" / "docs"
-    docs.mkdir(parents=True)
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
+    write_docs(docs)
     pages = {"path": "dogs.md", "characters": len(TEXTS["dogs.md"]), "pages": [0, 8]}
     (docs.parent / "pages.jsonl").write_text(f"{json.dumps(pages)}\n")
     card = "name: pier\ntitle: Pier\nformat: native\ndocuments: docs\npages: pages.jsonl\n"
@@ -186,10 +181,8 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     home.mkdir()
     monkeypatch.chdir(home)
     docs = (tmp_path if copied else home) / "docs"
-    docs.mkdir()
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
-    spans = str(write_spans(tmp_path))
+    write_docs(docs)
+    spans = write_spans(tmp_path)
     call = ["traces", "sample", spans, "--documents", str(docs), "--consent", "--output", "asked"]
     whole = invoke(call)
     assert whole.exit_code == 0, whole.output
@@ -219,5 +212,4 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     refused = invoke(call)
     assert "dataset.yaml: is there already" in str(refused.exception)
     pool.unlink()
-    refused = invoke(call)
-    assert "dataset.yaml: is there already" in str(refused.exception)
+    assert "dataset.yaml: is there already" in str(invoke(call).exception)

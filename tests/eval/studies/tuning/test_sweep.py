@@ -47,8 +47,7 @@ def test_the_front_of_a_sweep_is_by_collection():
     sweep = make_sweep()
     fronts = {(item.collection, item.settings["fusion.k"]) for item in sweep.front}
     assert fronts == {("lamps", 10), ("lamps", 60), ("tides", 10)}
-    best = sweep.best("lamps")
-    assert best.settings["fusion.k"] == 60
+    assert sweep.best("lamps").settings["fusion.k"] == 60
     assert sweep.best("nowhere") is None
 
 

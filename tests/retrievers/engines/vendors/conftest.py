@@ -19,6 +19,24 @@ def served(request, monkeypatch):
         yield chosen
 
 
+@pytest.fixture
+def chosen(request, monkeypatch):
+    """The engine that a module names."""
+    made = make_served(request.module.NAME)
+    with made.serve(monkeypatch):
+        yield made
+
+
+@pytest.fixture
+def double(chosen):
+    return chosen.double
+
+
+@pytest.fixture
+def make(chosen):
+    return chosen.make
+
+
 @pytest.fixture(scope="module", params=SERVICES)
 def shared(request):
     chosen = make_served(request.param)

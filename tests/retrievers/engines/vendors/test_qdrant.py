@@ -4,12 +4,9 @@ from contextlib import closing
 from itertools import chain
 
 import pytest
-from pydantic import ValidationError
-from tools.server_engines import one_line
-from tools.vendor_engines import make_served
 
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, encode, index
-from assay.retrievers.engines.stores.qdrant import QdrantSettings, QdrantStore
+from assay.retrievers.engines.stores.qdrant import QdrantStore
 from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -17,22 +14,12 @@ from assay.retrievers.store.cache import Cache
 pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
 
-@pytest.fixture
-def qdrant(monkeypatch):
-    chosen = make_served("qdrant")
-    with chosen.serve(monkeypatch):
-        yield chosen
+NAME = "qdrant"
 
 
-@pytest.fixture
-def make(qdrant):
-    return qdrant.make
-
-
-def list_asked(qdrant, end, method="POST"):
+def list_asked(double, end, method="POST"):
     """Return the bodies of the requests whose path ends so."""
-    asked = qdrant.double.asked
-    return [it.json for it in asked if it.method == method and it.path.endswith(end)]
+    return [it.json for it in double.asked if it.method == method and it.path.endswith(end)]
 
 
 def test_keyword_scores_are_those_of_qdrant_edge(make, tmp_path):
@@ -47,7 +34,7 @@ def test_keyword_scores_are_those_of_qdrant_edge(make, tmp_path):
         assert server.metadata()["average_terms"] == edge.metadata()["average_terms"]
 
 
-def test_requests_as_they_are_sent(qdrant, make):
+def test_requests_as_they_are_sent(double, make):
     vector = encode("running cat")
     weights = {"dense": 2.0, "keyword": 0.5}
     with closing(make(k=61, weights=weights, depth={"dense": 30, "keyword": 40})) as e:
@@ -57,7 +44,7 @@ def test_requests_as_they_are_sent(qdrant, make):
         e.hybrid("the cats", vector, 2)
         e.hybrid("the", vector, 2)
         assert e.keyword("the", 5) == []
-    near, words, both, only = list_asked(qdrant, "/query")
+    near, words, both, only = list_asked(double, "/query")
     packed = {"nearest": pytest.approx(vector.tolist())}
     exact = {"exact": True}
     assert near == {
@@ -80,16 +67,16 @@ def test_requests_as_they_are_sent(qdrant, make):
     assert only["query"] == {"rrf": {"k": 61, "weights": [2.0]}}
 
 
-def test_dbsf_and_graph_as_they_are_sent(qdrant, make):
+def test_dbsf_and_graph_as_they_are_sent(double, make):
     with closing(make(fusion="dbsf", exact=False, m=8, ef_construct=50, ef=33)) as e:
         index(e, FEW)
         e.hybrid("running cat", encode("running cat"), 5)
-    asked = list_asked(qdrant, "/query")[-1]
+    asked = list_asked(double, "/query")[-1]
     assert asked["query"] == {"fusion": "dbsf"}
     assert asked["prefetch"][0]["params"] == {"exact": False, "hnsw_ef": 33}
     with closing(make()) as e:
         index(e, FEW)
-    graph, flat = [it for it in list_asked(qdrant, "", "PUT") if "points" not in it]
+    graph, flat = [it for it in list_asked(double, "", "PUT") if "points" not in it]
     assert graph["hnsw_config"] == {"m": 8, "ef_construct": 50, "full_scan_threshold": 10}
     assert flat["hnsw_config"]["m"] == 0
     assert graph["optimizers_config"] == {"indexing_threshold": 10}
@@ -100,24 +87,13 @@ def test_dbsf_and_graph_as_they_are_sent(qdrant, make):
         assert made["shard_number"] == 1
 
 
-def test_points_as_they_are_sent(qdrant, make, monkeypatch):
+def test_points_as_they_are_sent(double, make, monkeypatch):
     monkeypatch.setattr(QdrantStore, "rows_per_request", 3)
     with closing(make()) as e:
         vectors = index(e, FEW)
-    updates = [it["points"] for it in list_asked(qdrant, "/points", "PUT")]
+    updates = [it["points"] for it in list_asked(double, "/points", "PUT")]
     assert sorted(map(len, updates)) == [2, 3]  # both are under way at once
     points = sorted(chain.from_iterable(updates), key=lambda point: point["id"])
     assert [point["id"] for point in points] == [0, 1, 2, 3, 4]
     assert points[2]["vector"]["dense"] == pytest.approx(vectors[2].tolist())
     assert ["keyword" in point["vector"] for point in points] == [True, True, True, False, False]
-
-
-def test_a_server_that_is_too_old(qdrant):
-    qdrant.double.version = "1.9.3"
-    problem = one_line(lambda: index(qdrant.make(), FEW))
-    assert "1.9.3 is too old: fusion by weights needs 1.17 or later" in problem
-
-
-def test_weights_that_qdrant_has_not():
-    with pytest.raises(ValidationError, match="dbsf has no weights"):
-        QdrantSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})

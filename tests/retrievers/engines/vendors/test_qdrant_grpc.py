@@ -5,7 +5,6 @@ from contextlib import closing
 
 import pytest
 from tools.server_engines import one_line
-from tools.vendor_engines import make_served
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
@@ -15,22 +14,14 @@ from assay.retrievers.engines.stores.qdrant import QdrantSettings, find_grpc_por
 pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
 
-@pytest.fixture
-def qdrant_by_grpc(monkeypatch):
-    chosen = make_served("qdrant")
-    with chosen.serve(monkeypatch), chosen.double.serve_grpc() as port:
+NAME = "qdrant"
+
+
+@pytest.fixture(autouse=True)
+def by_grpc(double, monkeypatch):
+    with double.serve_grpc() as port:
         monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
-        yield chosen
-
-
-@pytest.fixture
-def double(qdrant_by_grpc):
-    return qdrant_by_grpc.double
-
-
-@pytest.fixture
-def make(qdrant_by_grpc):
-    return qdrant_by_grpc.make
+        yield
 
 
 def search(engine):
@@ -63,6 +54,7 @@ def test_both_ways_find_the_same(double, make, monkeypatch):
 
 
 def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(monkeypatch):
+    monkeypatch.delenv("QDRANT_GRPC_PORT")
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(qdrant, "DEFAULT_GRPC_PORT", server.getsockname()[1])
         monkeypatch.setattr(qdrant, "REST_PORT", 7333)

@@ -6,84 +6,45 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from tools.server_engines import one_line
-from tools.vendor_engines import make_served
 
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
-from assay.retrievers.engines.formulas import sum_scaled
 from assay.retrievers.engines.servers import collections
-from assay.retrievers.engines.stores.weaviate import WeaviateSettings, WeaviateStore
+from assay.retrievers.engines.stores.weaviate import WeaviateStore
 
-DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
-KEYWORD = [(1, 7.0), (4, 3.0)]
-
-
-@pytest.fixture
-def weaviate(monkeypatch):
-    chosen = make_served("weaviate")
-    with chosen.serve(monkeypatch):
-        yield chosen
+NAME = "weaviate"
 
 
-@pytest.fixture
-def double(weaviate):
-    return weaviate.double
-
-
-@pytest.fixture
-def make(weaviate):
-    return weaviate.make
-
-
-@pytest.fixture
-def engine(make):
-    with closing(make()) as made:
-        index(made)
-        yield made
-
-
-def choose(**settings):
-    return WeaviateSettings.model_validate(settings)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("fusion", ["ranked", "relative_score"])
-def test_a_list_without_weight_is_not_searched(fusion, alpha):
-    formula = choose(fusion=fusion, alpha=alpha).make_formula()
-    listed = DENSE if alpha else KEYWORD
-    assert [position for position, _ in formula.fuse(DENSE, KEYWORD)] == [i for i, _ in listed]
-
-
-def test_ranked_fusion_by_hand():
-    # usecases/traverser/hybrid/hybrid_fusion.go: weight / (i + 60), i from 0.
-    fused = dict(choose(alpha=0.75).make_formula().fuse(DENSE, KEYWORD))
-    expected = {
-        3: 0.75 / 60,
-        1: 0.75 / 61 + 0.25 / 60,
-        2: 0.75 / 62,
-        4: 0.25 / 61,
-    }
-    assert fused == pytest.approx(expected)
-
-
-def test_relative_score_fusion_by_hand():
-    # Each list's lowest becomes 0, its highest the list's weight.
-    formula = choose(fusion="relative_score", alpha=0.75).make_formula()
-    fused = dict(formula.fuse(DENSE, KEYWORD))
-    assert fused == pytest.approx({3: 0.75, 1: 0.75 * 0.75 + 0.25, 2: 0.0, 4: 0.0})
-    # Equal scores all become the weight.
-    assert sum_scaled((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
-
-
-def test_no_more_is_returned_than_a_list_is_deep(make):
+def test_no_more_is_returned_than_a_list_is_deep_or_the_server_gives(double, make, monkeypatch):
     with closing(make()) as e:
         index(e)
         fused = e.hybrid("paragraph 17", encode("lantern"), 500)
         lists = e.lists("paragraph 17", encode("lantern"))
         assert len({position for found in lists for position, _ in found}) > 100
         assert len(fused) == len(e.formula.fuse(*lists)) == 100
-    assert "the best 100" in e.formula.statement
+        assert "the best 100" in e.formula.statement
+        monkeypatch.setattr(WeaviateStore, "deepest", 9)
+        for found in (e.dense(encode("winter"), 50), e.keyword("winter ferry", 50)):
+            assert len(found) == 9
+        assert [asked.limit for asked in double.requests("Search")[-2:]] == [9, 9]
+
+
+@pytest.mark.parametrize(
+    ("version", "restricts", "alpha"),
+    [("1.30.1", False, False), ("1.32.9", False, None), ("1.33.0", True, None)],
+)
+def test_what_an_older_server_lacks(double, make, version, restricts, alpha):
+    """Leaving out texts, from 1.33 on, and at first the parameter of alpha."""
+    double.version = version
+    with closing(make(alpha=0.25)) as e:
+        index(e)
+        e.hybrid("winter ferry", encode("winter ferry"), 5)
+        assert e.metadata()["version"] == version
+        assert (e.restrict(np.arange(3)) is not None) is restricts
+    hybrid = double.requests("Search")[0].hybrid_search
+    assert hybrid.fusion_type == hybrid.FUSION_TYPE_RANKED
+    if alpha is False:
+        assert (hybrid.use_alpha_param, hybrid.alpha) == (False, 0.25)
 
 
 def test_queries_as_they_are_sent(double, make):
@@ -121,43 +82,18 @@ def test_queries_as_they_are_sent(double, make):
         assert not request.autocut
 
 
-def test_ranked_fusion_is_asked_of_an_older_server(double, make):
-    double.version = "1.30.1"
-    with closing(make(alpha=0.25)) as e:
-        index(e)
-        e.hybrid("winter ferry", encode("winter ferry"), 5)
-        assert e.metadata()["version"] == "1.30.1"
-    hybrid = double.requests("Search")[0].hybrid_search
-    assert (hybrid.use_alpha_param, hybrid.alpha) == (False, 0.25)
-    assert hybrid.fusion_type == hybrid.FUSION_TYPE_RANKED
-
-
-@pytest.mark.parametrize(("version", "can"), [("1.32.9", False), ("1.33.0", True)])
-def test_a_server_from_1_33_on_leaves_out_texts(double, make, version, can):
-    double.version = version
-    with closing(make()) as e:
-        index(e)
-        assert (e.restrict(np.arange(3)) is not None) is can
-
-
-def test_no_longer_list_is_asked_for_than_the_server_gives(engine, double, monkeypatch):
-    monkeypatch.setattr(WeaviateStore, "deepest", 9)
-    for found in (engine.dense(encode("winter"), 50), engine.keyword("winter ferry", 50)):
-        assert len(found) == 9
-    assert [asked.limit for asked in double.requests("Search")[-2:]] == [9, 9]
-
-
-def test_a_server_too_old_for_the_client(double, make):
-    double.version = "1.19.0"
-    assert "1.27" in one_line(lambda: index(make()))
-
-
 def test_collections_as_they_are_made(double, make):
     bm25 = {"k1": 0.9, "b": 0.4, "tokenization": "trigram", "stop_words": "none"}
     for settings in ({"bm25": bm25}, {"exact": False, "max_connections": 8, "ef_construction": 50}):
         with closing(make(**settings)) as e:
-            index(e)
+            given = index(e)
             assert e.metadata()["exact"] is settings.get("exact", True)
+    batch = double.requests("BatchObjects")[-1]
+    identifiers = [each.uuid for each in batch.objects]
+    assert identifiers[:2] == [f"00000000-0000-8000-8000-00000000000{i}" for i in (0, 1)]
+    assert identifiers == sorted(identifiers)
+    packed = np.frombuffer(batch.objects[17].vector_bytes, np.float32)
+    assert np.array_equal(packed, given[17])
     flat, graph = (collection.made for collection in double.indexes.values())
     assert flat["class"].startswith("Assay_")
     assert flat["invertedIndexConfig"]["bm25"] == {"k1": 0.9, "b": 0.4}
@@ -183,17 +119,6 @@ def test_collections_as_they_are_made(double, make):
     assert (note["identity"], note["dimensions"], note["texts"]) == ("hashing", 32, len(TEXTS))
 
 
-def test_identifiers_and_vectors_of_a_batch(double, make):
-    with closing(make()) as e:
-        vectors = index(e)
-    (batch,) = double.requests("BatchObjects")
-    identifiers = [given.uuid for given in batch.objects]
-    assert identifiers[:2] == [f"00000000-0000-8000-8000-00000000000{i}" for i in (0, 1)]
-    assert identifiers == sorted(identifiers)
-    packed = np.frombuffer(batch.objects[17].vector_bytes, np.float32)
-    assert np.array_equal(packed, vectors[17])
-
-
 def test_vectors_that_wait_to_be_indexed_are_waited_for(double, make, monkeypatch):
     monkeypatch.setattr(collections, "PAUSE", 0.01)
     double.queue = [300, 7]
@@ -203,14 +128,6 @@ def test_vectors_that_wait_to_be_indexed_are_waited_for(double, make, monkeypatc
     monkeypatch.setattr(collections, "INDEXING_SECONDS", -1)
     double.queue = [9, 9]
     assert "did not finish indexing in time" in one_line(lambda: index(make(), ["one"]))
-
-
-@pytest.mark.parametrize(
-    "depth", [{"dense": 100, "keyword": 120}, {"dense": 50, "keyword": 50}, {"dense": 20_000}]
-)
-def test_depths_that_weaviate_cannot_keep(depth):
-    with pytest.raises(ValidationError, match="depth: Weaviate"):
-        WeaviateSettings.model_validate({"depth": depth})
 
 
 def test_a_grpc_port_where_nobody_listens(make, monkeypatch):
@@ -225,13 +142,13 @@ def test_a_grpc_port_where_nobody_listens(make, monkeypatch):
         assert "secret" not in problem
 
 
-def test_what_is_somebody_elses_is_left(weaviate, double):
+def test_what_is_somebody_elses_is_left(chosen, double):
     """One of an index that the client does not know makes the client's own list fail."""
     from doubles.weaviate import Collection
 
     whole = {"class": "Assay_of_somebody_else", "vectorConfig": {"v": "unknown"}}
     double.indexes[whole["class"]] = Collection(whole)
-    with weaviate.choose().server() as server:
+    with chosen.choose().server() as server:
         assert server.list_stored() == []
         for foreign in ("Assay_of_somebody_else", "assay_of_somebody_else"):
             problem = one_line(lambda name=foreign: server.drop(name))
