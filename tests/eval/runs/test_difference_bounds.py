@@ -96,17 +96,7 @@ def test_bounds_worked_by_hand(tmp_path):
     assert not bounds.could_turn
     (turned,) = make_bounded(tmp_path, {"other": [2, 2], "base": [1, 1]}, 1)
     assert (turned.difference, turned.low, turned.high) == (1, 0, 1)
-    (equal,) = make_bounded(
-        tmp_path,
-        {
-            "a": [1, 1],
-            "b": [
-                1,
-                1,
-            ],
-        },
-        1,
-    )
+    (equal,) = make_bounded(tmp_path, {"a": [1, 1], "b": [1, 1]}, 1)
     assert (equal.low, equal.high) == (0, 0)
 
 

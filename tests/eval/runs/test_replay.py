@@ -125,11 +125,19 @@ def test_however_words_are_parted_the_rankings_are_the_same(tmp_path, seed):
         ('{"query_id": "q"}\n', ":1: not a ranking"),
         ('{"query_id": "q", "ranking": "a"}\n', ":1: `ranking` is not a list of hits"),
         ('{"query_id": "q", "ranking": []}\n' * 2, ":2: query q has a ranking already"),
+        ('{"q1": {"d1": 1}, "q1": {"d2": 1}}', "the key q1 stands twice"),
+        ('[{"query": "q1"}]', "item 1: not a ranking"),
+        ('{"q1": 7}', "q1: `ranking` is not a list of hits"),
+        ('{"q1": {"d1": "high"}}', "q1: d1: the score 'high' is not a finite number"),
+        ("[1, 2", ":1: not a ranking"),
     ],
 )
 def test_what_is_no_run_is_refused_with_its_line(tmp_path, text, problem):
-    with pytest.raises(AssayError, match=problem):
-        read_run_file(write(tmp_path, text))
+    path = write(tmp_path, text)
+    with pytest.raises(AssayError, match=problem) as error:
+        read_run_file(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("mark", [" ", "\t", "  "])

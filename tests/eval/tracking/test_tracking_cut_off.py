@@ -1,13 +1,7 @@
 """The first logging, which makes the store: killed, on a full disk, and after an older half."""
 
 import errno
-import os
-import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -21,43 +15,11 @@ from assay.retrievers.base import Quiet
 
 pytestmark = pytest.mark.slow
 
-MAKE = """
-import sys
-print("begin", flush=True)
-with connect(sys.argv[1]):
-    pass
-"""
-
-
-def make_killed(path, seconds):
-    """Kill a process that makes the store, so long after it began."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAKE, f"sqlite:///{path}"],
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-    )
-    process.stdout.readline()
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
 
 def send_elsewhere(summary, path):
     """Send a run to the store at `path` from another process."""
     store = {"MLFLOW_TRACKING_URI": f"sqlite:///{path}"}
     return finish(start("log", str(summary.run.folder), environment=store))
-
-
-@pytest.mark.long
-def test_a_store_whose_making_was_killed_is_made_by_the_next(summary, tmp_path):
-    """Killed at several moments, each beside what the others left; `make torture` has more."""
-    moments = random.Random(20)
-    path = tmp_path / "mlflow.db"
-    for _ in range(4):
-        make_killed(path, moments.uniform(1, 6))
-        path.unlink(missing_ok=True)  # whole where it is there at all
-    assert log_once(summary) in run_ids(client())
-    assert not list(tmp_path.glob("*.partial*"))
 
 
 @pytest.mark.parametrize("steps", [1, 30])

@@ -91,16 +91,6 @@ def test_marks_tags_and_addresses_do_not_make_texts_alike():
     assert compare("!= ()", "!= []") == pytest.approx(2 * 2 / 8), "a text of marks alone"
 
 
-def test_of_equal_texts_the_context_decides():
-    old = f"About dogs in the house. {NOTE} About cats in the garden. {NOTE} The end of it.\n"
-    new = f"About cats in the garden. {NOTE} Something new here. {NOTE} Other things come.\n"
-    second = find(anchor_at("a.md", old, NOTE, 1, copies=2), a=new)
-    assert second.place.start == new.index(NOTE)
-    first = find(anchor_at("a.md", old, NOTE, 0, copies=2), a=new)
-    assert first.status is Status.AMBIGUOUS
-    assert {item.place.start for item in first.proposals} == {new.index(NOTE), new.rindex(NOTE)}
-
-
 def test_the_headings_decide_where_the_context_does_not():
     old = f"# A\n\n## One\n\n{NOTE}\n\n## Two\n\n{NOTE}\n"
     new = f"# A\n\n## One\n\nWords.\n\n{NOTE}\n\nMore.\n\n## Two\n\nWords.\n\n{NOTE}\n\nMore.\n"
