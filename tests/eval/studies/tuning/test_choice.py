@@ -162,7 +162,7 @@ def test_what_costs_nothing_is_tried_though_the_budget_is_used_up():
          "hybrid and 0.300 for BM25 alone; over hybrid +0.100, likely between "),
         (0.2, {}, True, "on 60 questions that had no part in the choice"),
         (0.2, {"bm25_below": -0.1}, True, "It is not shown to be better than BM25 alone, which "
-         "costs least: 0.000, likely "),
+         "costs least: no difference, likely "),
         (0.2, {"bm25_below": -0.2}, True, "It is worse than BM25 alone, which costs least: −0.100"),
         (0.0, {}, False, "Keep hybrid: nothing is shown to be better. The best "),
         (0.0, {"point": {}}, False, "no candidate was better on the 60 questions of the choice"),
