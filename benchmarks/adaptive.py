@@ -11,11 +11,7 @@ documents are drawn with replacement for each climb, once for the development qu
 the held-out ones. Runs that are not stored are made first.
 
 - `naive`: each look by itself at p .05; `by figures` climbs on the held-out means themselves.
-- `Bonferroni`: .05 / 200 a look. `spending`: .05 in falling parts.
-- `ADDIS`: Tian and Ramdas, "Online control of the familywise error rate", 2021.
-- `e-LOND`: Xu and Ramdas, "Online multiple testing with e-values", 2024; of p's calibrated.
-- `Ladder`: Blum and Hardt, "The Ladder", 2015, the step being a standard error.
-- `Thresholdout`: Dwork et al., "The reusable holdout", Science 2015, with a budget of ten.
+- `Bonferroni`: .05 / 200 a look.
 - `Assay`: `assay.eval.statistics.looks`; `moving` takes what was called better as the incumbent.
 """
 
@@ -110,7 +106,6 @@ class Climbs:
     gain: Floats
     error: Floats
     held: Floats
-    held_error: Floats
     p: Floats
     true: Flags
     first: NDArray[np.int64]
@@ -250,14 +245,14 @@ def _climb_batch(
         if kind.gaining:
             mixture[first == place, -1] = 1.0
         asked = mixture - incumbent
-        look = (*development.estimate(asked), *held.estimate(asked), held.test(asked))
+        look = (*development.estimate(asked), held.estimate(asked)[0], held.test(asked))
         found.append((*look, asked[:, -1] > 0))
         guide = held if kind.by_figures else development
         mean, _ = guide.estimate(mixture)
         rises = mean > highest
         best[rises], highest = mixture[rises], np.maximum(mean, highest)
         for i, ledger in enumerate(ledgers if kind.moving else []):
-            if ledger.ask(look[0][i], look[1][i], look[2][i], look[4][i]):
+            if ledger.ask(look[0][i], look[1][i], look[2][i], look[3][i]):
                 incumbent[i] = mixture[i]
     return *(np.array(values).T for values in zip(*found, strict=True)), first
 
@@ -309,67 +304,9 @@ def judge_by_bonferroni(climbs: Climbs) -> Flags:
     return climbs.one_sided <= ALPHA / PROPOSALS
 
 
-def judge_by_spending(climbs: Climbs) -> Flags:
-    """Return which looks are better where .05 is spent in falling parts."""
-    return climbs.one_sided <= ALPHA * list_parts()
-
-
-def list_parts() -> Floats:
-    """Return parts of 1 that fall by the power 1.5."""
-    parts = np.arange(1, PROPOSALS + 1) ** -1.5
-    return np.asarray(parts / parts.sum(), dtype=float)
-
-
-def judge_by_addis(climbs: Climbs, tau: float = 0.5, level: float = 0.25) -> Flags:
-    """Return which looks are better by ADDIS-spending: p-values above `tau` cost nothing."""
-    p = climbs.one_sided
-    costs = (p <= tau) & (p > level)
-    before = np.cumsum(costs, axis=1) - costs
-    return np.asarray(p <= ALPHA * (tau - level) * list_parts()[before], dtype=bool)
-
-
-def judge_by_e_values(climbs: Climbs) -> Flags:
-    """Return which looks are better by e-LOND, with e-values of half the root of 1 / p."""
-    e, parts = 0.5 / np.sqrt(climbs.one_sided), list_parts()
-    better, found = np.zeros(e.shape, bool), np.zeros(len(e))
-    for place in range(e.shape[1]):
-        better[:, place] = e[:, place] * ALPHA * parts[place] * (found + 1) >= 1
-        found += better[:, place]
-    return better
-
-
-def judge_by_ladder(climbs: Climbs) -> Flags:
-    """Return which looks rise by a standard error over the best before."""
-    better, best = np.zeros(climbs.held.shape, bool), np.zeros(len(climbs.held))
-    for place in range(climbs.held.shape[1]):
-        held = climbs.held[:, place]
-        better[:, place] = held > best + climbs.held_error[:, place]
-        best = np.where(better[:, place], held, best)
-    return better
-
-
-def judge_by_thresholdout(climbs: Climbs, seed: int = 2) -> Flags:
-    """Return which looks are better by 1.645 standard errors of the mean that is told.
-
-    Told is that of the development questions where it is near the held-out one, within a standard
-    error and noise, else the held-out one with noise, ten times.
-    """
-    rng = np.random.default_rng(seed)
-    noise = rng.laplace(size=(2, *climbs.held.shape)) * climbs.held_error / 2
-    apart = np.abs(climbs.gain - climbs.held) > climbs.held_error + noise[0]
-    told = np.where(apart, climbs.held + noise[1], climbs.gain)
-    open_ = np.cumsum(apart, axis=1) <= LOOKS
-    return np.asarray(open_ & (told > 1.645 * climbs.held_error), dtype=bool)
-
-
 METHODS: dict[str, Callable[[Climbs], Flags]] = {
     "naive": judge_naively,
     "Bonferroni": judge_by_bonferroni,
-    "spending": judge_by_spending,
-    "ADDIS": judge_by_addis,
-    "e-LOND": judge_by_e_values,
-    "Ladder": judge_by_ladder,
-    "Thresholdout": judge_by_thresholdout,
     "Assay": judge,
 }
 

@@ -16,8 +16,6 @@ intervals that hold the true mean, for a number of groups.
   large as the standard deviation of a document's mean.
 - `share`: documents are drawn without replacement from a population of which they are that share,
   and the claim is on that population.
-- `alternatives`: other tests by group, on what is made up, and how many gains they find where each
-  document has one question.
 
 A last table has the gate's false alarms on what is made up.
 """
@@ -25,7 +23,6 @@ A last table has the gate's false alarms on what is made up.
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +81,6 @@ PIPELINES = {
     "bm25 without stems": ("bm25", "name=bm25-words", "retriever.legs.keyword.analyzer=words"),
 }
 BATCH = 100  # trials tested at once
-ALTERNATIVE_DRAWS = 499
-ALTERNATIVES = ("signs", "signs of t", "Webb's weights", "signs and bootstrap-t")
-WEBB = np.sqrt([0.5, 1.0, 1.5])
 WITHIN = (-1.0, 1.0)
 
 
@@ -111,14 +105,10 @@ def main() -> None:
     )
     parser.add_argument("--trials", type=int, default=400, help="a row")
     parser.add_argument("--limits", action="store_true", help="the limits alone")
-    parser.add_argument("--alternatives", action="store_true", help="other tests alone")
     parser.add_argument("--made-up", action="store_true", help="without the collections at hand")
     asked = parser.parse_args()
     if asked.limits:
         print_limits(asked.trials)
-        return
-    if asked.alternatives:
-        print_alternatives(asked.trials)
         return
     print_head("made up: shape, correlation", "groups")
     for shape in SHAPES:
@@ -268,69 +258,6 @@ def find_p_values(samples: Sequence[Groups], share: float) -> tuple[list[float],
 def flatten(sample: Groups) -> tuple[Floats, NDArray[np.int64]]:
     """Return all differences, and the number of the group of each."""
     return np.concatenate(sample), np.repeat(np.arange(len(sample)), list(map(len, sample)))
-
-
-def print_alternatives(trials: int) -> None:
-    """Print how often tests by group err, and the gains they find where documents are single."""
-    columns = ("shape", "documents", "draws", *ALTERNATIVES)
-    print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|")
-    for shape, draw_values in SHAPES.items():
-
-        def draw_single(number: int, rng: np.random.Generator) -> Groups:
-            return list(SPREAD * draw_values(rng, number)[:, None])  # noqa: B023 - called here
-
-        single = _repeat(draw_single)
-        for number in (10, 20, 50):
-            gain = SPREAD * 2.8 / np.sqrt(number)  # of which 80 % are found if nothing is skewed
-            cases = (
-                ("correlation .3", make_up(shape, 0.3), 0.0),
-                ("single", single, 0.0),
-                ("single, gains", single, gain),
-            )
-            for name, draw, moved in cases:
-                rng = np.random.default_rng((number, trials))
-                found = np.zeros(len(ALTERNATIVES))
-                for sample in draw(number, trials, rng):
-                    sizes = np.array(list(map(len, sample)), dtype=float)
-                    sums = np.array([float(np.sum(group)) for group in sample]) + moved * sizes
-                    found += np.array(try_alternatives(sums, sizes, rng)) <= ALPHA
-                figures = " | ".join(f"{share:.3f}" for share in found / trials)
-                print(f"| {shape} | {number} | {name} | {figures} |", flush=True)
-
-
-def try_alternatives(sums: Floats, sizes: Floats, rng: np.random.Generator) -> list[float]:
-    """Return the p-value of each of `ALTERNATIVES` for sums of groups.
-
-    Webb's six weights ("Reworking wild bootstrap based inference for clustered errors", 2014) let
-    few groups have more than 2^G outcomes. Errors are by the jackknife (CR3). The bootstrap draws
-    whole groups, and counts each tail by itself.
-    """
-    number, draws = len(sums), ALTERNATIVE_DRAWS
-    signs = rng.choice([-1.0, 1.0], size=(draws, number)) * sums
-    webb = rng.choice(np.concatenate([WEBB, -WEBB]), size=(draws, number)) * sums
-    chosen = rng.integers(number, size=(draws, number))
-    again = _studentise(sums[chosen] - sizes[chosen] * sums.sum() / sizes.sum(), sizes[chosen])
-    seen = _studentise(sums, sizes)
-    by_signs = _rank(np.abs(signs.sum(axis=1)), abs(sums.sum()))
-    tails = 2 * min(_rank(again, seen), _rank(-again, -seen))
-    return [
-        by_signs,
-        _rank(np.abs(_studentise(signs, sizes)), abs(seen)),
-        _rank(np.abs(_studentise(webb, sizes)), abs(seen)),
-        max(by_signs, tails),
-    ]
-
-
-def _rank(drawn: Floats, seen: float) -> float:
-    return float((np.count_nonzero(drawn >= seen - 1e-9) + 1) / (len(drawn) + 1))
-
-
-def _studentise(sums: Floats, sizes: Floats) -> Any:
-    """Return the mean of each row of sums over its standard error by groups."""
-    shares = sizes / sizes.sum(axis=-1, keepdims=True)
-    total = sums.sum(axis=-1, keepdims=True)
-    residuals = (sums - shares * total) / np.maximum(1 - shares, 1e-9)
-    return total[..., 0] / np.maximum(np.sqrt(np.sum(residuals**2, axis=-1)), 1e-12)
 
 
 def draw_sizes(number: int, rng: np.random.Generator) -> list[int]:

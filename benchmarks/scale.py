@@ -2,8 +2,7 @@
 
 Each size is a BEIR collection of `benchmarks.synthetic_collection`, and a process of its own with
 an empty cache, which reads, indexes, searches, times and reports. With `--config` that is done by
-other pipelines than BM25's. With `--dense`, what engines take for so many vectors of
-`benchmarks.synthetic_vectors`, through the adapters of pipelines.
+other pipelines than BM25's.
 """
 
 import argparse
@@ -17,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval import no_telemetry
-from assay.retrievers.base import AssayError
 from benchmarks.consumption import MEGABYTE, consume
-from benchmarks.dense_index import ENGINES, DenseRow, measure_engine
 from benchmarks.latency import ending_in_one_line, positive
 
 WIDTH = 100  # where the output is no terminal
@@ -35,13 +32,6 @@ FIGURES = {
     "bytes": "index, MB",
     "p50": "p50 ms",
     "p95": "p95 ms",
-    "hits": "Hit@1",
-}
-DENSE_FIGURES = {
-    "engine": "engine",
-    "vectors": "vectors",
-    **{name: FIGURES[name] for name in ("cpu", "peak", "own", "bytes", "p50", "p95")},
-    "recall": "recall",
     "hits": "Hit@1",
 }
 PLOTTED = ("microseconds", "own", "bytes", "p50")
@@ -74,24 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _read_options(arguments)
     no_telemetry.disable()
     rows: list[Row] = []
-    dense: list[DenseRow] = []
     with ending_in_one_line():
         with _place(options.data) as data:
             for size in options.passages:
-                if options.dense is None:
-                    for config in options.config:
-                        rows.append(_measure(data, size, config, options.limit))
-                        print(json.dumps(asdict(rows[-1])), file=sys.stderr)
-                else:
-                    dense += _measure_engines(data, size, options.dense, options.limit)
-        if options.plot and rows:
+                for config in options.config:
+                    rows.append(_measure(data, size, config, options.limit))
+                    print(json.dumps(asdict(rows[-1])), file=sys.stderr)
+        if options.plot:
             _plot(rows, options.plot)
     if options.json:
-        print(json.dumps([asdict(row) for row in rows or dense], indent=1))
-    elif rows:
-        _print(rows, FIGURES)
+        print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
-        _print(dense, DENSE_FIGURES)
+        _print(rows)
 
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -116,21 +100,12 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="pipelines that are run (default: configs/bm25.yaml)",
     )
     parser.add_argument(
-        "--dense",
-        nargs="*",
-        choices=ENGINES,
-        metavar="ENGINE",
-        help="measure engines on so many vectors instead: all, or some of %(choices)s",
-    )
-    parser.add_argument(
         "--limit", type=positive, metavar="SECONDS", help="leave what takes longer than this"
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the figures (.svg, .png)")
     parser.add_argument("--json", action="store_true", help="print one JSON array, no table")
     options = parser.parse_args(arguments)
     options.passages = sorted(set(options.passages))
-    if options.plot and options.dense is not None:
-        parser.error("--plot draws the figures of runs; with --dense there are none")
     if options.plot and len(options.config) > 1:
         parser.error("--plot draws the figures of one pipeline; --config names several")
     return options
@@ -169,27 +144,13 @@ def _measure(data: Path, passages: int, config: Path, limit: float | None) -> Ro
     )
 
 
-def _measure_engines(
-    data: Path, vectors: int, names: Sequence[str], limit: float | None
-) -> Iterator[DenseRow]:
-    """Yield what each engine took; of one that fails it is said."""
-    for name in names or ENGINES:
-        try:
-            row = measure_engine(data, name, vectors, limit)
-        except AssayError as error:
-            print(f"benchmark: {error}", file=sys.stderr)
-            continue
-        print(json.dumps(asdict(row)), file=sys.stderr)
-        yield row
-
-
-def _print(rows: Sequence[Row] | Sequence[DenseRow], figures: Mapping[str, str]) -> None:
+def _print(rows: Sequence[Row]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    table = Table(*(Column(head, overflow="fold") for head in figures.values()), padding=(0, 0))
+    table = Table(*(Column(head, overflow="fold") for head in FIGURES.values()), padding=(0, 0))
     for row in rows:
-        table.add_row(*(_write(getattr(row, name)) for name in figures))
+        table.add_row(*(_write(getattr(row, name)) for name in FIGURES))
     console = Console(highlight=False)
     Console(highlight=False, width=None if console.is_terminal else WIDTH).print(table)
 

@@ -57,19 +57,3 @@ def test_who_believes_each_look_errs_and_the_ledger_does_not(population):
     assert judge_naively(without).any(axis=1).mean() > 1.5 * ALPHA
     assert judge(without).any(axis=1).mean() <= 2 * ALPHA
     assert adaptive.count_spent(without) < 10
-
-
-@pytest.mark.slow
-def test_a_gain_is_found_after_it_was_proposed(population):
-    found = climb(population, 60, 1500, Kind(gaining=True))
-    better = judge(found) & found.true
-    assert better.any(axis=1).mean() > 0.8
-    assert (np.argmax(better, axis=1) >= found.first)[better.any(axis=1)].all()
-
-
-@pytest.mark.slow
-def test_what_was_found_becomes_the_incumbent(population):
-    moved = climb(population, 60, 1500, Kind(gaining=True, moving=True))
-    better = judge(moved)
-    assert ((better & moved.true).sum(axis=1) <= 1).all()
-    assert (better & ~moved.true).any(axis=1).mean() <= 2 * ALPHA

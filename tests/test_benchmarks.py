@@ -81,21 +81,12 @@ def test_what_cannot_be_run_is_said(arguments, message):
     assert "Traceback" not in done.stderr
 
 
-def test_memory_is_asked_for():
-    check_memory(1)
-    with pytest.raises(AssayError, match="allowed here: up to"):
-        check_memory(10**10)
-
-
-def test_fewer_passages_begin_more():
+def test_composed_passages_are_of_sentences_of_one_collection():
     many = compose(SOURCES, 50)
     assert len(many) == 50
     assert compose(SOURCES, 20) == many[:20]
     real = {passage for source in SOURCES for passage in source.passages}
     assert set(many[:3]) == real
-
-
-def test_composed_passages_keep_to_sentences_of_one_collection():
     sentences = [
         {sentence for passage in source.passages for sentence in SENTENCE_END.split(passage)}
         for source in SOURCES
@@ -106,9 +97,12 @@ def test_composed_passages_keep_to_sentences_of_one_collection():
         assert 20 <= len(passage) <= 60
 
 
-def test_queries_are_spaced_over_all_collections():
+def test_queries_are_spaced_over_all_collections_and_memory_is_asked_for():
     assert sample_queries(SOURCES, 2) == ["ferry?", "swarm?"]
     assert sample_queries(SOURCES, 99) == ["ferry?", "hum?", "swarm?", "many?"]
+    check_memory(1)
+    with pytest.raises(AssayError, match="allowed here: up to"):
+        check_memory(10**10)
 
 
 def test_scattered_vectors_are_near_real_ones_and_of_unit_length():
@@ -133,7 +127,7 @@ def test_verdict_is_by_p95_at_the_wanted_size():
     assert "without bees" in told
 
 
-def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path):
+def test_what_is_planted_in_a_synthetic_collection_stands_there_or_it_is_refused(tmp_path):
     folders = [write_collection(tmp_path / name, 1_500) for name in "ab"]
     collection = load(str(folders[0]))
     assert collection.digest == load(str(folders[1])).digest
@@ -144,9 +138,6 @@ def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path):
         [item] = collection.gold[query.id]
         assert wanted <= set(collection.texts[item.doc_id].split())
         assert sum(len(wanted - words) <= 1 for words in passages) >= 6
-
-
-def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path):
     with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
         write_collection(tmp_path, 10)
 

@@ -58,19 +58,6 @@ def test_compose_reads_the_file():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_was_met_is_told():
-    text = " ".join(FILE.read_text().replace("#", "").split())
-    assert "These images were never pulled where this project is tested" in text
-    for service in SERVICES:
-        assert re.search(rf"{service}(ql)? \d+\.\d+", text, re.IGNORECASE), service
-
-
-def test_no_two_services_share_a_port_or_a_volume():
-    for key in ("ports", "volumes"):
-        taken = [item.rpartition(":")[0] for service in SERVICES.values() for item in service[key]]
-        assert len(taken) == len(set(taken))
-
-
 def test_no_secret_stands_in_the_file():
     for service in SERVICES.values():
         for variable, value in service.get("environment", {}).items():
@@ -111,13 +98,6 @@ def test_what_is_started_and_what_is_to_be_exported(docker):
         "WEAVIATE_URL", "OPENSEARCH_URL", "QDRANT_URL", "POSTGRES_URL", "PGPASSWORD",
         "MLFLOW_TRACKING_URI",
     }  # fmt: skip
-
-
-def test_some_of_them(docker):
-    done = call("up", "weaviate", **docker)
-    assert done.stdout == "export WEAVIATE_URL=http://127.0.0.1:8080\n"
-    assert call("down", **docker).returncode == 0
-    assert Path(docker["CALLS"]).read_text().splitlines()[-1].endswith("compose.yaml down")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,6 @@ from benchmarks.groups import (
     find_p_values,
     flatten,
     make_up,
-    measure,
-    resample,
-    try_alternatives,
 )
 
 
@@ -42,16 +39,3 @@ def test_of_all_documents_only_the_questions_are_left_to_chance():
     samples = draw(POPULATION, 20, np.random.default_rng(3))
     plain, corrected = find_p_values(samples, 1.0)
     assert corrected == pytest.approx(plain)
-
-
-def test_the_other_tests_give_p_values():
-    rng = np.random.default_rng(4)
-    sure, sizes = 1.5 + rng.normal(0, 0.01, 8), np.full(8, 3.0)
-    assert max(try_alternatives(sure, sizes, rng)) < 0.02
-    assert min(try_alternatives(sure * ([1, -1] * 4), sizes, rng)) > 0.5
-
-
-def test_shares_of_trials_are_shares():
-    rates = measure(resample([np.array([0.1, 0.2]), np.array([-0.3])] * 4), 6, 12)
-    assert 0 <= rates.by_group <= rates.by_query <= 1
-    assert rates.effective <= 6

@@ -4,14 +4,11 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from functools import cache
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("retrievers", "eval")
@@ -20,7 +17,6 @@ HEAVY = {
     "pyarrow", "pydantic", "qdrant_edge", "ray", "rich", "scipy", "sentence_transformers",
     "tokenizers", "torch", "yaml",
 }  # fmt: skip
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_datasets_is_no_package():
@@ -39,12 +35,9 @@ def wheel(tmp_path_factory):
     return zipfile.ZipFile(path).namelist()
 
 
-def test_the_wheel_holds_one_package_and_nothing_else(wheel):
+def test_the_wheel_holds_one_package_with_every_file_and_nothing_else(wheel):
     folders = {name.partition("/")[0] for name in wheel}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"assay"}
-
-
-def test_the_wheel_holds_every_file_of_the_packages(wheel):
     files = {
         f"assay/{path.relative_to(ROOT).as_posix()}"
         for package in PACKAGES
@@ -54,9 +47,6 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel):
     files |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "assay").glob("*.py")}
     assert {name for name in files if name.endswith(".j2")}
     assert files <= set(wheel)
-
-
-def test_the_wheel_has_a_collection_that_a_model_judged_and_a_card_of_one_that_people_did(wheel):
     shipped = {name.removeprefix("assay/eval/shipped/datasets/") for name in wheel}
     assert {"tarnwick/dataset.yaml", "tarnwick/queries.jsonl"} <= shipped
     assert {name for name in shipped if name.startswith("scifact/")} == {"scifact/dataset.yaml"}
@@ -315,8 +305,6 @@ def test_a_study_shows_itself_by_blocks():
         ("retrievers/legs/x.py", "from assay.eval import runs", True),
         ("retrievers/legs/x.py", "def f():\n    import assay.eval.runs", True),
         ("retrievers/legs/x.py", "import evaluation", False),
-        ("retrievers/legs/x.py", "from assay.retrievers.legs import base", False),
-        ("eval/x.py", "from assay.retrievers.base import Hit", False),
         ("eval/x.py", "from assay.retrievers import base", False),
         ("eval/x.py", "import assay.retrievers", True),
         ("eval/running/x.py", "from retrievers.pipeline import Pipeline", True),
@@ -324,7 +312,6 @@ def test_a_study_shows_itself_by_blocks():
         ("benchmarks/x.py", "from eval.runs import stored", True),
         ("eval/x.py", "from assay.retrievers import config", True),
         ("eval/report/x.py", "from ...retrievers.engines import base", True),
-        ("eval/report/x.py", "from ..runs import read", False),
         (
             "eval/x.py",
             "if True:\n    from assay.retrievers.pipeline.pipeline import Pipeline",
@@ -334,13 +321,10 @@ def test_a_study_shows_itself_by_blocks():
         ("eval/cli/x.py", "from assay.eval.cli.output import print_json", False),
         ("eval/running/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", False),
         ("eval/running/x.py", "from assay.eval.cli.run import run", True),
-        ("eval/x.py", "from assay.eval.cli.run import run", True),
         ("benchmarks/x.py", "from assay.eval.cli.run import run", True),
         ("scripts/docs_site/x.py", "from assay.eval.cli.main import assay", True),
         ("scripts/docs_site/command_pages.py", "from assay.eval.cli.main import assay", False),
         ("eval/api/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", True),
-        ("eval/api/x.py", "from assay.retrievers.store.cache import Cache", False),
-        ("eval/api/x.py", "from assay.retrievers.settings import Settings", False),
     ],
 )
 def test_a_forbidden_import_is_found(module, source, forbidden):
@@ -432,61 +416,6 @@ def test_a_config_imports_no_extra():
     loaded = set(done.stdout.split())
     assert "pydantic" in loaded, done.stderr
     assert not loaded & CLIENTS
-
-
-def read_lock(name):
-    """Return the pins of a lock by package; one package may have a pin per Python version."""
-    pins = {}
-    for block in re.split(r"\n(?=\w)", (ROOT / f"requirements/{name}.txt").read_text()):
-        if not block.startswith("#"):
-            assert " --hash=sha256:" in block, block
-            pin = Requirement(block.partition(" \\\n")[0])
-            pins.setdefault(canonicalize_name(pin.name), []).append(pin)
-    return pins
-
-
-EXTRAS = PROJECT["project"]["optional-dependencies"]
-GROUPS = PROJECT["dependency-groups"]
-BASE = PROJECT["project"]["dependencies"] + GROUPS["build"]
-# torch is apart; the driver of SQL Server brings a part that is not free software.
-UNLOCKED = ("st", "sql-server")
-LOCKS = {
-    "base": BASE,
-    "dev": [
-        *BASE,
-        *(text for name in ("dev", "docs", "release") for text in GROUPS[name]),
-        *(text for name in EXTRAS if name not in UNLOCKED for text in EXTRAS[name]),
-    ],
-    "docs": BASE + GROUPS["docs"],
-    "release": BASE + GROUPS["release"],
-    "sql-server": BASE + EXTRAS["sql-server"],
-    "st": [*BASE, *(text for text in EXTRAS["st"] if not text.startswith("torch"))],
-}
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_pins_what_the_project_asks_for(name):
-    """`make lock` mends this."""
-    pins = read_lock(name)
-    for wanted in map(Requirement, LOCKS[name]):
-        for pin in pins[canonicalize_name(wanted.name)]:
-            (specifier,) = pin.specifier
-            assert specifier.operator == "=="
-            assert wanted.specifier.contains(specifier.version), f"{pin} is not {wanted}"
-    assert "torch" not in pins
-
-
-@pytest.mark.parametrize("name", ["dev", "st", "docs", "release"])
-def test_the_locks_agree(name):
-    """On versions: an extra may need a package where the project itself does not."""
-    base, other = read_lock("base"), read_lock(name)
-    found = {package: list_versions(other.get(package, [])) for package in base}
-    assert found == {package: list_versions(pins) for package, pins in base.items()}
-
-
-def list_versions(pins):
-    """Return the versions of a package, each with where it holds if there are several."""
-    return {(str(pin.specifier), str(pin.marker) if len(pins) > 1 else "") for pin in pins}
 
 
 def test_no_two_test_files_share_a_name():

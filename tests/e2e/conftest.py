@@ -29,6 +29,28 @@ def environment(places, tmp_path):
     return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
 
 
+@pytest.fixture
+def own(environment):
+    """Call the command line with reports of a test's own; extra environment by keyword."""
+
+    def call(*arguments, **more):
+        return finish(start(*map(str, arguments), environment=environment | more))
+
+    return call
+
+
+@pytest.fixture
+def own_json(own):
+    """Call a command with --json and reports of a test's own; it must succeed."""
+
+    def call(*arguments):
+        done = own(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def assay(places):
     """Call the command line; extra environment by keyword."""

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
 import pytest
@@ -13,7 +12,6 @@ from tools.processes import ROOT
 
 pytestmark = pytest.mark.slow
 
-Call = Callable[..., "subprocess.CompletedProcess[str]"]
 BLOCK = """
 import importlib.abc, sys
 class Missing(importlib.abc.MetaPathFinder):
@@ -66,11 +64,10 @@ def missing():
 @pytest.fixture
 def call(missing, tmp_path):
     """Calls the command line in a folder with two documents and two questions."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/meter.md").write_text(
-        "# Meter\n\nHold the button for five seconds to reset it.\n"
-    )
-    (tmp_path / "docs/power.md").write_text("# Power\n\nBatteries last for two years.\n")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "meter.md").write_text("# Meter\n\nHold the button for five seconds to reset it.\n")
+    (docs / "power.md").write_text("# Power\n\nBatteries last for two years.\n")
     (tmp_path / "questions.csv").write_text(
         "question,document,quote\n"
         "How do I reset the meter?,meter.md,Hold the button for five seconds\n"

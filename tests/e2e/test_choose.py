@@ -6,7 +6,6 @@ import pytest
 
 from assay.eval.configs.config import load_config
 
-TWICE = ("--dataset", "harbourline", "--dataset", "harbourline")
 SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 
 
@@ -31,30 +30,3 @@ def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     assert {"look-ups", "fusion"} <= tried, "what needs no new embedding is tried in any case"
     assert load_config(path).name == "hybrid_chosen"
     assert path.with_suffix(".html").stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("harbourline", "--budget", "5x"), "'5x' is no time; allowed: as 90s, 10m, 1h"),
-        (("harbourline", "--budget", "0s"), "'0s' is no time; allowed: as 90s, 10m, 1h"),
-        (("harbourline", "--config", "bm25"), "bm25: retriever.legs: `assay choose` starts from"),
-        (("nowhere",), "nowhere"),
-        (
-            ("harbourline", "--dataset", "tarnwick"),
-            "COLLECTION harbourline and --dataset",
-        ),
-        (TWICE, "the collection harbourline is given twice"),
-        (
-            (*TWICE[:2], "--dataset", "tarnwick", "limit=20"),
-            "has 20 questions; choosing on",
-        ),
-        (("harbourline", "--measure", "Tokens@10"), "neither more nor less is better"),
-    ],
-)
-def test_bad_input_is_one_line(assay, words, told, tmp_path):
-    done = assay("choose", *words, ASSAY_REPORTS=str(tmp_path))
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not [*tmp_path.iterdir()]

@@ -9,15 +9,13 @@ import json
 
 import pytest
 from tools.command_line import call
+from tools.project_files import declare_committed, write_native
 
 from assay.eval.cli.commands import COMMANDS
 from assay.eval.runs.manifest import MANIFEST
 
 MARK = "zqx"
 CARD = """\
-name: kept
-title: Kept
-format: native
 fields: {audience: list of text}
 readers: audience
 principals: {carl: [public]}
@@ -67,7 +65,7 @@ CALLS = {
 OTHERS = {
     "of documents, for those who keep them": "init questions dataset ingest contexts config cache",
     "of collections of its own": "demo reproduce targets",
-    "of no collection": "audit mcp components models engines check mlflow",
+    "of no collection": "audit mcp schema components models engines check mlflow",
     "a model is asked what a stored run holds, which is read as `explain` reads it": (
         "answer judge ragas"
     ),
@@ -80,19 +78,13 @@ SHOWING = ("report", "explain", "pool", "log", "compare", "baseline", "gate")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    kept = tmp_path / "kept"
-    (kept / "docs").mkdir(parents=True)
-    (kept / "dataset.yaml").write_text(CARD)
-    for name, text in DOCUMENTS.items():
-        (kept / "docs" / name).write_text(text)
     queries = [{"_id": f"q{i}", "text": q, "principal": "carl"} for i, q in enumerate(QUERIES)]
     gold = [
         {"query_id": query["_id"], "path": path, "grade": 1}
         for query in queries
         for path in ("valves.md", f"{MARK}doc.md")
     ]
-    for name, rows in (("queries", queries), ("judgments", gold)):
-        (kept / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    kept = write_native(tmp_path / "kept", DOCUMENTS, queries, gold, CARD)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setenv("ASSAY_DATASET", str(kept))
@@ -103,14 +95,6 @@ def folder(tmp_path, monkeypatch):
 def find_run(folder):
     """Return the id of the run of the pipeline with the most parts."""
     return min((folder / "reports").glob(f"markdown_ragdocs-*/{MANIFEST}")).parent.name
-
-
-def commit(folder):
-    """Let every run be of committed code, as baselines must be."""
-    for path in (folder / "reports").glob(f"*/{MANIFEST}"):
-        manifest = json.loads(path.read_bytes())
-        manifest["environment"]["git"] = {"commit": "a" * 40, "dirty": False}
-        path.write_text(json.dumps(manifest))
 
 
 def list_files(folder):
@@ -137,7 +121,7 @@ def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
             assert MARK not in said.casefold(), said
             assert "Traceback" not in said
             done[command, *words] = status, said
-            commit(folder)
+            declare_committed(folder / "reports")
     failed = {str(words): said for words, (status, said) in done.items() if status == 2}
     assert not failed, json.dumps(failed, indent=1, default=str)
     files = list(list_files(folder))
@@ -167,7 +151,8 @@ def test_a_stored_run_shows_nothing_that_was_revoked_since(folder, monkeypatch, 
                 assert "closes the pipe" not in said
     document.write_text(before)
     assert assay("explain", run)[0] == 0
-    (folder / "kept" / "dataset.yaml").write_text(CARD.replace("carl", "anna"))
+    card = folder / "kept" / "dataset.yaml"
+    card.write_text(card.read_text().replace("carl", "anna"))
     assert assay("explain", run)[0] == 1
     (folder / "kept").rename(folder / "elsewhere")
     assert assay("explain", run)[0] == 0  # nobody knows; the report says as of when

@@ -11,19 +11,12 @@ import pytest
 import yaml
 from tools.busy_machine import spinning
 from tools.processes import ASSAY, ROOT
+from tools.project_files import declare_committed
 
 CONFIG = "configs/bm25.yaml"
 QUICK = "latency.queries=0"
 BROKEN = "retriever.legs.keyword.depth=1"
 DOUBTFUL = "retriever.legs.keyword.analyzer=words"
-
-
-def commit(folder):
-    """Let a stored run look as one of committed code, which the tree under test may not be."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["environment"]["git"] = {"commit": "a" * 40, "dirty": False}
-    path.write_text(json.dumps(manifest))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +42,7 @@ def run_id(call, reports):
     done = call("run", CONFIG, QUICK, "--no-track", "--json")
     assert done.returncode == 0, done.stderr
     name = str(json.loads(done.stdout)["run"])
-    commit(reports / name)
+    declare_committed(reports / name)
     return name
 
 
@@ -75,39 +68,16 @@ def check_refusal(done, *words):
         assert word in done.stderr
 
 
-def drop_last_line(path):
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-
-
 def test_accept_and_show(call, baseline, run_id):
     assert baseline.name == "bm25@harbourline.json"
     shown = read(call("baseline", "show", "--json"), 0)
     assert [item["run"] for item in shown["baselines"]] == [run_id]
-    text = call("baseline", "show", "bm25@harbourline").stdout
-    assert "60 queries" in text
-    assert run_id in text
     check_refusal(call("baseline", "show", "nothing"), "nothing.json", "baseline accept")
     done = call("gate", run_id, "--baselines", str(baseline.parent / "none"))
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
     check_refusal(
         call("baseline", "accept", CONFIG), f"not of a config; the newest of it is {run_id}"
     )
-
-
-@pytest.mark.slow
-def test_pass(call, baseline, run_id):
-    report = read(call("gate", CONFIG, QUICK, "--json"), 0)
-    assert report["verdict"] == "pass"
-    assert report["run"] == report["baseline"]["run"] == run_id
-    assert [item["measure"] for item in report["measures"]] == ["nDCG@10", "MRR@10", "Recall@20"]
-    assert report == read(call("gate", run_id, "--json"), 0)
-    page = Path(report["report"])
-    assert "<h1>Gate: Pass, but weak (bm25@harbourline)</h1>" in page.read_text()
-    assert json.loads(page.with_name("gate.json").read_text())["verdict"] == "pass"
-    text = call("gate", run_id)
-    assert text.returncode == 0
-    assert report["verdict_text"].partition(".")[0] in text.stdout
-    assert all(item["margin"] > item["minimum_effect"] for item in report["measures"])
 
 
 def test_regression_in_every_output(call, baseline, tmp_path):
@@ -145,63 +115,15 @@ def test_doubt(call, baseline):
     assert call("gate", CONFIG, QUICK, DOUBTFUL, "--strict").returncode == 1
 
 
-@pytest.mark.slow
-def test_a_query_that_must_not_break(call, baseline, tmp_path):
-    report = read(call("gate", CONFIG, QUICK, DOUBTFUL, "--json"), 0)
-    lost = report["losers"][0]["query"]
-    settings = tmp_path / "gate.yaml"
-    values = {
-        "measures": {"nDCG@10": 0.02},
-        "assumed_moves": 0.0,
-        "must_not_break": {"measure": "nDCG@10", "queries": {"harbourline": [lost]}},
-    }
-    settings.write_text(yaml.safe_dump(values))
-    arguments = ("gate", CONFIG, QUICK, DOUBTFUL, "--settings", str(settings), "--json")
-    report = read(call(*arguments), 1)
-    assert [item["query"] for item in report["must_not_break"]["broken"]] == [lost]
-    assert report["measures"][0]["verdict"] == "cannot tell"
-
-
-def test_what_cannot_be_judged(call, baseline, tmp_path):
-    junit = tmp_path / "gate.xml"
+def test_what_cannot_be_judged(call, baseline, run_id, tmp_path):
+    junit, settings = tmp_path / "gate.xml", tmp_path / "gate.yaml"
     done = call("gate", CONFIG, QUICK, "limit=8", "--junit", str(junit), GITHUB_ACTIONS="true")
     check_refusal(done, "sample", "::error title=Gate%3A configs/bm25.yaml::")
-    suite = Xml.parse(junit).getroot().find("testsuite")
-    assert suite.get("errors") == "1"
+    assert Xml.parse(junit).getroot().find("testsuite").get("errors") == "1"
     check_refusal(call("gate", CONFIG, QUICK, "name=other"), "other@harbourline.json", "accept")
     check_refusal(call("gate"), "Missing argument 'CONFIG'")
     check_refusal(call("gate", "no-such-run"), "no-such-run")
     check_refusal(call("gate", CONFIG, "--base", "nowhere"), "nowhere", "checkout")
-
-
-@pytest.mark.slow
-def test_a_changed_collection_is_not_the_pipelines_fault(call, baseline, tmp_path):
-    """The edit alone passes; a regression planted beside it is the pipeline's."""
-    changed = tmp_path / "harbourline"
-    shutil.copytree(ROOT / "datasets" / "harbourline", changed)
-    drop_last_line(changed / "spans.jsonl")
-    copies = tmp_path / "baselines"
-    shutil.copytree(baseline.parent, copies)
-    options = (QUICK, f"dataset={changed}", "--baselines", str(copies), "--accept-corpus")
-    before = (copies / baseline.name).read_text()
-    broken = call("gate", CONFIG, BROKEN, *options, "--json")
-    report = read(broken, 1)
-    assert report["verdict"] == "regression"
-    assert report["collection_change"]["same_pipeline"] is False
-    assert report["collection_change"]["what"] == "judgments: 1 removed"
-    assert "is left as it is, since the gate fails" in broken.stderr
-    assert (copies / baseline.name).read_text() == before
-    passed = call("gate", CONFIG, *options, "--json")
-    report = read(passed, 0)
-    assert report["verdict"] == "pass"
-    assert report["collection_change"]["same_pipeline"] is True
-    assert {item["difference"]["value"] for item in report["measures"]} == {0.0}
-    effects = report["collection_change"]["effects"]
-    assert {item["difference"]["value"] for item in effects if item["source"] == "corpus"} == {0.0}
-
-
-def test_settings_that_make_no_sense(call, baseline, run_id, tmp_path):
-    settings = tmp_path / "gate.yaml"
     check_refusal(call("gate", run_id, "--settings", str(settings)), str(settings), "no such file")
     settings.write_text("measures: {P@7: 0.1}")
     check_refusal(call("gate", run_id, "--settings", str(settings)), "P@7", "accept a new one")
@@ -249,20 +171,6 @@ def test_latency_against_a_checkout_and_a_config(call, baseline, older, tmp_path
         busy = read(call("gate", CONFIG, *base, "--json", PYTHONPATH=str(tmp_path)), 0)
     assert [item["verdict"] for item in busy["latency"]] == ["cannot tell", "cannot tell"]
     assert all(item["load"]["others"] > 0.1 for item in busy["latency"])
-
-
-def test_comparisons_that_make_no_sense(call, run_id, tmp_path):
-    check_refusal(call("compare", run_id), "two runs")
-    check_refusal(call("compare", run_id, run_id), "given twice")
-    check_refusal(call("compare", run_id, run_id, "k=1"), "k=1", "config")
-    check_refusal(call("compare", run_id, CONFIG, "--measures", "nDCG@ten"), "nDCG@ten")
-    elsewhere = tmp_path / "elsewhere"
-    shutil.copytree(ROOT / "datasets" / "harbourline", elsewhere)
-    card = (elsewhere / "dataset.yaml").read_text()
-    (elsewhere / "dataset.yaml").write_text(card.replace("name: harbourline", "name: elsewhere"))
-    drop_last_line(elsewhere / "spans.jsonl")
-    done = call("compare", run_id, CONFIG, QUICK, f"dataset={elsewhere}")
-    check_refusal(done, "the collections are harbourline and elsewhere")
 
 
 @pytest.mark.slow

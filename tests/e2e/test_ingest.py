@@ -3,19 +3,14 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.reference_documents import WRITERS, read_blocks, write_unreadable
 from tools.own_cache import make_cache
 from tools.processes import ROOT
 
-from assay.eval.running.sources import is_bare
-
 DOCS = ROOT / "datasets" / "harbourline" / "docs"
-AssayJson = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -83,25 +78,3 @@ def test_one_file(assay_json, tmp_path):
     assert made["source"] == str(file)
     assert made["documents"] == 1
     assert "frontmatter" in made["notes"]["law.md"]
-
-
-def test_a_variant_is_left_to_the_collection():
-    assert not is_bare("my/set:test")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("nowhere",), ("nowhere", "no such folder or file, nor a collection", "harbourline")),
-        (("harbourline", "--config", "nowhere.yaml"), ("nowhere.yaml", "no such config")),
-        (("harbourline", "retriever.fusion.size=3"), ("size", "unknown key")),
-        (("harbourline", "--config", "examples/word_overlap.yaml"), ("retriever.type: python",)),
-        (("configs",), ("configs: holds no documents", ".pdf")),
-    ],
-)
-def test_bad_input(assay, arguments, words):
-    done = assay("ingest", *arguments, "--no-track")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in done.stderr

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-from test_layout import UNLOCKED
+from test_requirements import UNLOCKED
 from tools.processes import ROOT
 
 pytestmark = pytest.mark.slow

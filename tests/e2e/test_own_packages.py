@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 from samples.small_project import write_project
 from tools.processes import ASSAY
+from tools.project_files import declare_committed
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +65,7 @@ def baseline(repository):
     done = call(repository, "run", "mine.yaml", "--no-track", "--json")
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)["run"]
-    path = repository / "reports" / run / "manifest.json"
-    manifest = json.loads(path.read_text())
-    # The tree under test may hold what is not committed.
-    manifest["environment"]["git"] = {"commit": "a" * 40, "dirty": False}
-    path.write_text(json.dumps(manifest))
+    declare_committed(repository / "reports")
     accepted = call(repository, "baseline", "accept", run)
     assert accepted.returncode == 0, accepted.stderr
 

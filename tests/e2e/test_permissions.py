@@ -4,13 +4,11 @@ import json
 
 import pytest
 from tools.command_line import call
+from tools.project_files import write_native
 
 from assay.retrievers.legs.leg_set import LegGroup
 
 CARD = """\
-name: kept
-title: Kept
-format: native
 fields: {audience: list of text, year: number}
 readers: audience
 principals: {anna: [staff, public], carl: [public]}
@@ -37,19 +35,14 @@ The valve has a margin of ten. See [valves](valves.md).
 
 @pytest.fixture
 def collection(tmp_path, monkeypatch):
-    folder = tmp_path / "kept"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "dataset.yaml").write_text(CARD)
-    (folder / "docs" / "valves.md").write_text(OPEN)
-    (folder / "docs" / "prices.md").write_text(SECRET)
     queries = [{"_id": f"q{i}", "text": "valve", "principal": "carl"} for i in range(2)]
+    documents = {"valves.md": OPEN, "prices.md": SECRET}
     gold = [
-        {"query_id": f"q{i}", "path": name, "grade": 1}
-        for i in range(2)
-        for name in ("valves.md", "prices.md")
+        {"query_id": query["_id"], "path": name, "grade": 1}
+        for query in queries
+        for name in documents
     ]
-    for name, rows in (("queries", queries), ("judgments", gold)):
-        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    folder = write_native(tmp_path / "kept", documents, queries, gold, CARD)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")

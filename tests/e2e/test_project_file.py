@@ -2,13 +2,10 @@
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 
 import pytest
 from tools.processes import ROOT, finish, start
 
-Call = Callable[..., subprocess.CompletedProcess[str]]
 SAID = "settings from assay.toml\n"
 
 
@@ -78,15 +75,11 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file(c
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_without_a_file_something_must_be_named(call, command):
+def test_without_a_file_something_must_be_named_and_a_wrong_one_is_told(call, tmp_path, command):
     done = call(command)
     assert done.returncode == 2
     assert "Missing argument" in done.stderr
     assert "in assay.toml" in done.stderr
-
-
-@pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
     (tmp_path / "assay.toml").write_text("base = 'bm25'\n")
     done = call(command)
     assert (done.returncode, done.stdout) == (2, "")
@@ -94,16 +87,6 @@ def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
         "assay: assay.toml: base: unknown key; allowed: collection, pipelines, baseline, "
         "measures, reports, held_out; did you mean baseline?\n"
     )
-
-
-@pytest.mark.slow
-def test_choosing_takes_the_collection(call, tmp_path):
-    (tmp_path / "assay.toml").write_text('collection = "harbourline"\nmeasures = ["Hit@5"]\n')
-    done = call("choose", "limit=12", "--budget", "1s", "--json")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(SAID)
-    found = json.loads(done.stdout)
-    assert (found["collection"], found["measure"]) == ("harbourline", "Hit@5")
 
 
 def test_gates_of_several_share_no_file(call, tmp_path):

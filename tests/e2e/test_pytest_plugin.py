@@ -1,6 +1,5 @@
 """The pytest plug-in, by a user's own test session."""
 
-import json
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tools.processes import ASSAY, ROOT
+from tools.project_files import declare_committed
 
 from assay.eval.runs.stored import load
 from assay.eval.studies.gate import baseline
@@ -63,13 +63,6 @@ def load_plugin():
     """Return the options that load the plug-in, where an older installation does not name it."""
     found = [one for one in entry_points(group="pytest11") if one.value == PLUGIN]
     return [] if found else ["-p", PLUGIN]
-
-
-def declare_committed(manifest):
-    """Write that a run was made by committed code: no other becomes a baseline."""
-    values = json.loads(manifest.read_text())
-    values["environment"]["git"]["dirty"] = False
-    manifest.write_text(json.dumps(values))
 
 
 WRONG = {
@@ -164,7 +157,7 @@ def test_a_run_that_got_worse_than_its_baseline_fails(session, tmp_path):
     done = session("def test_it(retrieval):\n    retrieval('bm25', 'harbourline')\n")
     assert "1 passed" in done.stdout, done.stdout
     (manifest,) = (tmp_path / "reports").glob("*/manifest.json")
-    declare_committed(manifest)
+    declare_committed(manifest.parent)
     baseline.accept(load(manifest.parent), GateSettings().scored, tmp_path / "kept")
     done = session(
         """
@@ -205,7 +198,6 @@ def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path):
     done = call(*tested)
     accept = re.search(r"`assay (baseline accept \S+-\S+)`", done.stdout)
     assert accept, done.stdout
-    manifest = tmp_path / "reports" / accept[1].split()[-1] / "manifest.json"
-    declare_committed(manifest)
+    declare_committed(tmp_path / "reports")
     assert call(ASSAY, *accept[1].split()).returncode == 0
     assert "1 passed" in call(*tested).stdout

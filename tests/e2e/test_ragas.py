@@ -1,22 +1,15 @@
 """`assay ragas` as a process of its own: on a real run, and killed while it asks a model."""
 
 import json
-import os
 import re
-import signal
-import threading
-import time
 from pathlib import Path
 
 import pytest
-from doubles.language_model_server import KEY, Hang, LanguageModelServer
-from samples.scripted_judge import CALLS, MEANS, QUERIES, TEXT, judge, make_judged
-from tools.processes import finish, start
+from samples.scripted_judge import TEXT
 
 pytestmark = pytest.mark.slow
 
 LIMIT = 6
-ANSWERED = 10  # before the kill; all later calls hang
 
 
 def metrics(found):
@@ -53,48 +46,3 @@ def check_logged(uri, run_id, rows):
         assert logged[f"ragas/{name}"] == pytest.approx(row["mean"]["value"])
         assert logged[f"ragas/{name}.queries"] == LIMIT
     assert "ragas.json" in {file.path for file in client.list_artifacts(run_id)}
-
-
-@pytest.mark.long
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path):
-    pytest.importorskip("ragas", reason="needs the extra `ragas`")
-    pytest.importorskip("openai", reason="needs the extra `openai`")
-    run = make_judged(tmp_path / "reports")
-    held = threading.Event()
-
-    def react(call):
-        if call.number < ANSWERED:
-            return judge(call)
-        held.set()
-        return Hang(30)
-
-    with LanguageModelServer(react) as server:
-        environment = {
-            "ASSAY_REPORTS": str(tmp_path / "reports"),
-            "ASSAY_CACHE": str(tmp_path / "cache"),
-            "OPENAI_API_KEY": KEY,
-            "OPENAI_BASE_URL": f"{server.url}/v1",
-        }
-        arguments = ("ragas", "judged", "--provider", "openai", "--concurrency", "2", "--json")
-        process = start(*arguments, environment=environment)
-        assert held.wait(120), finish(process).stderr
-        for _ in range(1000):  # until what was answered is kept, and both threads wait
-            ledgers = (tmp_path / "cache" / "ragas-ledger").glob("*.jsonl")
-            kept = "".join(path.read_text() for path in ledgers).count('"usage"')
-            if (kept, len(server.calls)) == (ANSWERED, ANSWERED + 2):
-                break
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
-        finish(process)
-        assert not (run.folder / "ragas.json").exists()
-        server.react = judge
-        before = len(server.calls)
-        done = finish(start(*arguments, environment=environment))
-    assert done.returncode == 0, done.stderr
-    assert KEY not in done.stdout + done.stderr
-    found = json.loads(done.stdout)
-    assert len(server.calls) - before == QUERIES * sum(CALLS.values()) - ANSWERED
-    assert found["asked"]["earlier"]["calls"] == before
-    assert found["asked"]["earlier"]["lost"] == before - ANSWERED  # those under way
-    for name, mean in MEANS.items():
-        assert metrics(found)[name]["mean"]["value"] == pytest.approx(mean)

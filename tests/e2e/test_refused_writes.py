@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from samples.small_project import write_project
+from tools.project_files import declare_committed
 from tools.refused_writes import COMMANDS
 from tools.unprivileged import ROOT, forbid_writing, run_unprivileged
 
@@ -59,10 +60,7 @@ def project(tmp_path_factory):
         call("pool", runs[0], "--output", "pool.csv")
         grade(Path("pool.csv"))
         shutil.copy("other.jsonl", "third.jsonl")
-        manifest = folder / "reports" / runs[0] / "manifest.json"
-        facts = json.loads(manifest.read_text())
-        facts["environment"]["git"]["dirty"] = False  # whatever the work tree is
-        manifest.write_text(json.dumps(facts))
+        declare_committed(folder / "reports" / runs[0])
         call("baseline", "accept", runs[0], "--baselines", "accepted")
         yield folder
 

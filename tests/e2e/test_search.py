@@ -1,9 +1,5 @@
 """`assay search`: one query, its hits, and the trace of every step."""
 
-import json
-
-import pytest
-
 QUERY = (
     "When is the refund for a cancelled sailing sent, and may I take another boat instead of it?"
 )
@@ -12,7 +8,6 @@ STAGES = (
     " {type: neighbours, score_delta: null}, {type: context, max_tokens: 600}]"
 )
 SEARCH = ("search", "configs/bm25.yaml", QUERY)
-RUN = ("run", "configs/hybrid_rrf.yaml", "latency.queries=0", "--no-track")
 
 
 def test_hits_trace_and_context(assay_json):
@@ -37,96 +32,38 @@ def test_hits_trace_and_context(assay_json):
 
 
 def test_it_reads_as_a_table(assay):
-    done = assay(*SEARCH, "--context")
-    assert done.returncode == 0, done.stderr
+    shown = assay(*SEARCH, "--context").stdout
     for word in ("Conditions of Carriage", "score", "ranks: keyword 1", "what it did", "## "):
-        assert word in done.stdout
-    nothing = assay("search", "configs/bm25.yaml", "xyzzy", "--json")
-    assert json.loads(nothing.stdout)["hits"] == []
+        assert word in shown
     assert "nothing is found" in assay("search", "configs/bm25.yaml", "xyzzy").stdout
 
 
-LAW = """---
-title: Harbour law
----
-# Harbour law
+LAW = """# Harbour law
 
-## Chapter 1. Words
-
-### § 1 Definitions
+## § 1 Definitions
 
 “Berth” means a place at a quay, but does not include a mooring.
 
-## Chapter 2. Dues
+## § 2 The dues
 
-### § 2 The dues
-
-A berth costs ten crowns a day. What is late falls under § 3.
-
-### § 3 Late dues
-
-Whoever pays late pays twice, as §§ 1–2 say.
+A berth costs ten crowns a day.
 """
-
-
-def test_what_is_around_a_hit(assay, assay_json, tmp_path):
-    (tmp_path / "law.md").write_text(LAW)
-    documents = "documents.chunker={type: structure, max_tokens: 32, overlap_tokens: 0}"
-    command = ("search", "configs/bm25.yaml", "a berth costs crowns", f"dataset={tmp_path}")
-    extra = (
-        documents,
-        "documents.context.source=headings",
-        "retriever.stages=[{type: definitions}]",
-    )
-    (hit, *_) = assay_json(*command, *extra)["hits"]
-    assert (hit["kind"], hit["section_id"], hit["level"]) == ("content", "sec_2", 3)
-    assert hit["parents"] == ["harbour_law", "chapter_2"]
-    assert (hit["order"], hit["total"]) == (3, 4)
-    assert (hit["combined"], hit["split"]) == (False, False)
-    assert hit["sections"] == ["sec_2"]
-    assert hit["context"].startswith("Harbour law > Chapter 2. Dues")
-    assert [item["targets"] for item in hit["references"]] == [["sec_3"]]
-    assert [item["section_id"] for item in hit["outgoing"]] == ["sec_3"]
-    assert [item["section_id"] for item in hit["incoming"]] == ["sec_3"]
-    (definition,) = hit["definitions"]
-    assert (definition["term"], definition["section_id"]) == ("Berth", "sec_1")
-    assert definition["exceptions"] == ["does not include a mooring"]
-    assert LAW[definition["start"] : definition["end"]].startswith("“Berth”")
-    printed = assay(*command, *extra).stdout
-    for words in ("content sec_2", "chunk 3 of 4", "below harbour_law > chapter_2", "except: "):
-        assert words in printed
 
 
 def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path):
     (tmp_path / "law.md").write_text(LAW)
+    chunks = "documents.chunker={type: structure, max_tokens: 32, overlap_tokens: 0}"
+    defined = "retriever.stages=[{type: definitions}]"
     for place in (tmp_path, tmp_path / "law.md"):
-        found = assay_json("search", "configs/bm25.yaml", "crowns", f"dataset={place}")
-        assert found["hits"][0]["doc_id"] == "law.md"
+        words = ("search", "configs/bm25.yaml", "berth costs", f"dataset={place}", chunks, defined)
+        hit = assay_json(*words)["hits"][0]
+        assert (hit["doc_id"], hit["section_id"]) == ("law.md", "sec_2")
+        (definition,) = hit["definitions"]
+        assert (definition["term"], definition["section_id"]) == ("Berth", "sec_1")
+        assert LAW[definition["start"] : definition["end"]].startswith("“Berth”")
+    printed = assay(*words).stdout
+    for told in ("content sec_2", "chunk 2 of 2", "below harbour_law", "except: "):
+        assert told in printed
     refused = assay("run", "configs/bm25.yaml", f"dataset={tmp_path}", "--no-track")
     assert refused.returncode == 2
     assert "assay init" in refused.stderr
-
-
-@pytest.mark.parametrize(
-    ("stages", "words"),
-    [
-        (
-            "[{type: ngram}, {type: content_hash}]",
-            ("content_hash cannot follow ngram", "recency →"),
-        ),
-        ("[{type: semantic}, {type: mmr}]", ("semantic and mmr cannot stand together",)),
-        ("[{type: threshold}]", ("threshold.minimum", "put calibrate before it")),
-        ("[{type: mmr}, {type: neighbours}]", ("neighbours.score_delta", "null")),
-        ("[{type: threshold, of: other}]", ("threshold.of", "no leg that searches")),
-        ("[{type: recency, today: soon}]", ("today", "date")),
-        ("[{type: context, tokenizer: nothing}]", ("tokenizer nothing", "bert-base-uncased")),
-    ],
-)
-def test_stages_that_do_not_fit(assay, tmp_path, stages, words):
-    done = assay(*RUN, f"retriever.stages={stages}", ASSAY_REPORTS=str(tmp_path))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.strip().splitlines()
-    for word in words:
-        assert word in line
-    assert not list(tmp_path.iterdir())

@@ -1,12 +1,12 @@
 """Every command that prints a table, on a terminal of 80 columns and in a pipe: nothing is cut."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from tools.processes import ROOT
+from tools.project_files import declare_committed
 
 WIDTH = 80
 BM25 = "configs/bm25.yaml"
@@ -83,10 +83,7 @@ def folder(tmp_path_factory):
 def run_id(folder, assay, assay_json, places):
     """The id of a run of the whole collection, which is a baseline."""
     run = str(assay_json("run", BM25, "latency.queries=0", "--no-track")["run"])
-    manifest = Path(places["ASSAY_REPORTS"]) / run / "manifest.json"
-    values = json.loads(manifest.read_text())
-    values["environment"]["git"]["dirty"] = False  # what is not committed is no baseline
-    manifest.write_text(json.dumps(values))
+    declare_committed(Path(places["ASSAY_REPORTS"]) / run)
     done = assay("baseline", "accept", run, "--baselines", str(folder / "baselines"))
     assert done.returncode == 0, done.stderr
     return run

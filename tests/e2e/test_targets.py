@@ -96,7 +96,7 @@ def measured(call, file):
     return json.loads(done.stdout)
 
 
-def test_each_has_its_verdict(measured):
+def test_each_has_its_verdict_in_every_place(measured, places):
     assert {target["id"]: target["verdict"] for target in measured["targets"]} == VERDICTS
     by_id = {target["id"]: target["lines"] for target in measured["targets"]}
     assert by_id["HIT"][1]["found"]["estimate"]["n"] == 5
@@ -104,28 +104,20 @@ def test_each_has_its_verdict(measured):
     assert "$ASSAY_DATA, which is not set" in by_id["AWAY"][0]["reason"]
     assert by_id["LATER"][0]["reason"] == "no stage does it yet"
     assert "pieces taken out had been found before" in by_id["WHOLE"][2]["found"]["note"]
-    for lines in by_id.values():
-        for line in lines:
-            if line["found"]:
-                estimate = line["found"]["estimate"]
-                assert estimate["low"] <= estimate["value"]
-                assert estimate["high"] is None or estimate["value"] <= estimate["high"]
-
-
-def test_the_files_say_the_same(measured, file):
+    found = [
+        line["found"]["estimate"] for lines in by_id.values() for line in lines if line["found"]
+    ]
+    for estimate in found:
+        assert estimate["low"] <= estimate["value"]
+        assert estimate["high"] is None or estimate["value"] <= estimate["high"]
     markdown, stored = map(Path, measured["files"])
     values = json.loads(stored.read_text())
     assert values == {key: measured[key] for key in values}
     results = TypeAdapter(Results).validate_python(values)
     assert renderer.render(report(results)) == markdown.read_text()
-
-
-def test_mlflow_has_them(measured, places):
     with sqlite3.connect(places["MLFLOW_TRACKING_URI"].removeprefix("sqlite:///")) as store:
-        rows = store.execute(
-            "select key, value from metrics where run_uuid = ?", (measured["mlflow_run"],)
-        )
-        metrics = dict(rows.fetchall())
+        asked = "select key, value from metrics where run_uuid = ?"
+        metrics = dict(store.execute(asked, (measured["mlflow_run"],)).fetchall())
     assert metrics["target/WHOLE stale"] == 0
     assert (metrics["targets/met"], metrics["targets/missed"]) == (2, 1)
 
@@ -139,24 +131,16 @@ def test_a_repeated_call_measures_nothing_anew(call, measured):
     assert again["targets"] == before
 
 
-def test_the_table_on_the_terminal(call, measured):
-    done = call("HIT", "GAIN", "LATER", "--no-track")
-    assert done.returncode == 0, done.stderr
-    for text in ("something is found", "≥ +100 %", "no stage does it yet", "1 missed: GAIN"):
-        assert text in done.stdout
-
-
-def test_a_target_that_is_not_there_is_refused(call):
-    done = call("NONE")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no target NONE; there are: HIT, GAIN" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_broken_file_is_named(assay, tmp_path):
+def test_what_is_wrong_is_one_line(call, assay, tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text(TARGETS.replace("type: stale", "type: fresh"))
-    done = assay("targets", "--file", str(path))
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"assay: {path}: targets.WHOLE.measurements.2.type: ")
-    assert len(done.stderr.splitlines()) == 1
+    for done, line in (
+        (call("NONE"), "there is no target NONE; there are: HIT, GAIN"),
+        (
+            assay("targets", "--file", str(path)),
+            f"assay: {path}: targets.WHOLE.measurements.2.type",
+        ),
+    ):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert line in done.stderr
+        assert len(done.stderr.splitlines()) == 1

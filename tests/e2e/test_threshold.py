@@ -1,16 +1,23 @@
 """`assay threshold`, and what a run says of queries that nothing answers."""
 
-import json
 import re
 
 import pytest
 import yaml
+from tools.project_files import write_native
 
-CARD = """name: harbour
-title: Harbour notes
-format: native
-answering_grade: 2
-"""
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    queries = [{"_id": id_, "text": text} for id_, (text, _, _) in QUERIES.items()]
+    judgments = [
+        {"query_id": id_, "path": path, "start": 0, "end": len(DOCUMENTS[path]), "grade": grade}
+        for id_, (_, path, grade) in QUERIES.items()
+    ]
+    folder = tmp_path_factory.mktemp("cards") / "harbour"
+    return write_native(folder, DOCUMENTS, queries, judgments, "answering_grade: 2\n")
+
+
 DOCUMENTS = {
     "ferry.md": "# Ferry\n\nThe ferry to the island sails at eight in winter and six in summer.\n",
     "dogs.md": "# Dogs\n\nDogs travel on deck, on a lead, and pay no fare on the ferry.\n",
@@ -23,24 +30,6 @@ QUERIES = {
     "q4": ("deductible of the cyber insurance", "dogs.md", 0),
     "q5": ("ferry fares for motorcycles", "dogs.md", 1),
 }
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cards") / "harbour"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "dataset.yaml").write_text(CARD)
-    for name, text in DOCUMENTS.items():
-        (folder / "docs" / name).write_text(text)
-    queries = [{"_id": id_, "text": text} for id_, (text, _, _) in QUERIES.items()]
-    judgments = [
-        {"query_id": id_, "path": path, "start": 0, "end": len(DOCUMENTS[path]), "grade": grade}
-        for id_, (_, path, grade) in QUERIES.items()
-    ]
-    for name, rows in (("queries", queries), ("judgments", judgments)):
-        text = "".join(f"{json.dumps(row)}\n" for row in rows)
-        (folder / f"{name}.jsonl").write_text(text)
-    return folder
 
 
 @pytest.mark.slow
@@ -60,15 +49,9 @@ def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection, tmp_pa
     assert minima == sorted(set(minima)), "on three queries most shares have one threshold"
     assert len(minima) == 2
 
-    kept = path.read_bytes()
     other = assay("threshold", "hybrid", *over, "--false-empty", "0.1", "--output", str(path))
     assert other.returncode == 2
     assert f"--output: {path} is of " in other.stderr
-    assert "--force replaces it" in other.stderr
-    same = assay("threshold", "configs/hybrid.yaml", *over, *wanted, "--json")
-    assert same.returncode == 0, same.stderr
-    assert path.read_bytes() == kept
-
     stages = yaml.safe_load(path.read_text())["retriever"]["stages"]
     assert stages == [fitted["stage"] | {"rare_words": None}]
     run = assay_json("run", str(path), "--no-track")
@@ -81,16 +64,6 @@ def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection, tmp_pa
     rows = [line.split()[0] for line in shown.partition("dense below")[2].splitlines()[1:3]]
     assert rows == [f"{minimum:g}" for minimum in minima]
     assert f"- {{type: threshold, of: dense, minimum: {fitted['minimum']}}}" in shown
-
-
-def test_the_table_of_a_run(assay, collection):
-    over = (f"dataset={collection}", "latency.queries=0")
-    done = assay("run", "configs/bm25.yaml", *over, "--no-track")
-    assert done.returncode == 0, done.stderr
-    lines = [line.strip() for line in done.stdout.splitlines()]
-    assert any(line.startswith("nothing returned, unanswered  0.500") for line in lines)
-    assert any(line.startswith("nothing returned, answered    0.000") for line in lines)
-    assert any("Nothing answers 2 of 5 queries" in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,6 @@ class Warm:
 
         None where it has not ended yet.
         """
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()
         return json.loads(self._server.stdout.readline())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table
-from assay.eval.report.formats import count, interval
+from assay.eval.report.formats import count, interval, signed
 from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.statistics.estimates import OpenEstimate
@@ -100,16 +100,12 @@ def describe_gain(tuning: TuningResult) -> str:
     """Describe the gain of tuning in one sentence."""
     if tuning.best is None:
         return f"no point is better in {tuning.measure} than the config as given"
+    found = tuning.held_out
+    likely = f", likely between {interval(found, signed, ' and ')}" if found.low is not None else ""
     return (
-        f"{tuning.verdict}: cross-validated gain in {tuning.measure} {gain(tuning.held_out)}, "
-        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
+        f"{tuning.verdict}: {signed(found.value)} in {tuning.measure} on questions that had no "
+        f"part in the choice{likely}; {signed(tuning.naive.value)} on those it was made by"
     )
-
-
-def gain(estimate: OpenEstimate) -> str:
-    """Return a difference as text, with its interval if it has one."""
-    ends = interval(estimate, lambda value: f"{value:+.3f}", " … ")
-    return f"{estimate.value:+.3f}" + (f" ({ends})" if estimate.low is not None else "")
 
 
 def explain(tuning: TuningResult) -> list[str]:

@@ -52,11 +52,6 @@ def test_the_package_is_light_until_the_api_is_used():
     assert not loaded & (HEAVY | {"assay.eval.api"})
 
 
-def test_a_name_that_is_not_there():
-    with pytest.raises(ImportError, match="nothing_of_the_kind"):
-        from assay.eval import nothing_of_the_kind  # noqa: F401
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("quiet")
 def test_the_examples_of_the_functions():
@@ -172,15 +167,6 @@ def test_all_runs_are_loaded_the_newest_first(few, capsys, monkeypatch, tmp_path
     assert "passed over" in capsys.readouterr().err
 
 
-def test_a_config_is_run_on_the_default_collection(monkeypatch):
-    monkeypatch.setenv("ASSAY_DATASET", "harbourline")
-    keyword = "retriever.legs.keyword"
-    flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
-    assert repr(flat).startswith("<flat on harbourline: ")
-    told = "flat is probably better than bm25 for new questions on these documents: "
-    assert told in repr(compare("bm25", flat))
-
-
 def test_what_is_wrong_is_told_in_one_line(few, monkeypatch, tmp_path):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
     compared = compare(
@@ -197,7 +183,9 @@ def test_what_is_wrong_is_told_in_one_line(few, monkeypatch, tmp_path):
         "needs two runs": lambda: compare(few),
         "not a measure": lambda: compare(few, few, measures=["nonsense"]),
         "P@5: not compared": lambda: compared.per_query("P@5"),
+        "plot: needs matplotlib, which the extra `notebooks` has": few.plot,
     }
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for message, call in wrong.items():
         with pytest.raises(AssayError, match=message) as told:
             call()
@@ -226,22 +214,19 @@ def test_three_are_ranked_unless_one_is_the_base():
 
 
 def test_rankings_have_no_names_and_are_numbered():
-    first = {"q001": [("api/reference.md", 1.0)], "q002": []}
-    second = {"q001": [], "q002": [("api/reference.md", 1.0)]}
-    card = {
-        "documents": {"api/reference.md": "The reference."},
-        "queries": {"q001": "reference", "q002": "the reference"},
-        "judgments": {"q001": {"api/reference.md": 1}, "q002": {"api/reference.md": 1}},
-    }
-    run(first, collection=card, measures=["nDCG@10"], track=False)
-    found = compare([first, second], collection=card, measures=["nDCG@10"])
+    page = "api/reference.md"
+    first, second = {"q001": [(page, 1.0)], "q002": []}, {"q001": [], "q002": [(page, 1.0)]}
+    queries = {"q001": "reference", "q002": "the reference"}
+    judgments = {id_: {page: 1} for id_ in queries}
+    given = {"documents": {page: "The reference."}, "queries": queries, "judgments": judgments}
+    found = compare([first, second], collection=given, measures=["nDCG@10"])
     assert found.found.labels == ("rankings-1", "rankings-2")
-    named = compare([first, second], collection=card, names=["keyword", "dense"])
+    named = compare([first, second], collection=given, names=["keyword", "dense"])
     assert named.found.labels == ("keyword", "dense")
 
 
 @pytest.mark.parametrize("differences", [True, False])
-def test_bars_escape_names_and_are_drawn(differences):
+def test_names_are_escaped_in_bars_and_tables(differences):
     hostile = "<script>$alert$</script>"
     estimates = {hostile: Estimate(0.2, 0.1, 0.3, 9), "b": Estimate(0.0, 0.0, 0.0, 9)}
     bars = [IntervalBar(name, estimate) for name, estimate in estimates.items()]
@@ -251,16 +236,6 @@ def test_bars_escape_names_and_are_drawn(differences):
     axes = plot_bars(bars, differences, title=hostile, label=hostile, ax=None)
     axes.figure.savefig(BytesIO(), format="svg")
     assert len(axes.get_yticklabels()) == 2
-
-
-def test_plot_without_matplotlib_is_one_line(few, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(AssayError, match="plot: needs matplotlib, which the extra `notebooks` has"):
-        few.plot()
-
-
-def test_html_escapes_what_comes_from_outside():
-    hostile = "<script>alert(1)</script>"
     table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
     html = render(hostile, [hostile], table)
     assert "<script" not in html

@@ -19,10 +19,8 @@ COLLECTION = {
 
 
 def list_hits(result):
-    rankings = result.stored.rankings
-    return {
-        query: [(hit.chunk.id, hit.score) for hit in rankings[query].hits] for query in rankings
-    }
+    rankings = result.stored.rankings.items()
+    return {query: [(hit.chunk.id, hit.score) for hit in each.hits] for query, each in rankings}
 
 
 @pytest.mark.slow

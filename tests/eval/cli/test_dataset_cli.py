@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tools.project_files import write_native
 
 from assay.eval.cli.dataset import dataset
 from assay.eval.collections import catalog
@@ -20,11 +21,9 @@ def run(*arguments):
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
+    queries, judgments = [{"_id": "q1", "text": "what is A"}], [{"query_id": "q1", "path": "a.md"}]
     folder = tmp_path / "datasets/tiny"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs/a.md").write_text("# A\n\nText.\n")
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "what is A"}\n')
-    (folder / "judgments.jsonl").write_text('{"query_id": "q1", "path": "a.md"}\n')
+    write_native(folder, {"a.md": "# A\n\nText.\n"}, queries, judgments)
     (folder / "dataset.yaml").write_text(CARD)
     far = tmp_path / "datasets/far"
     far.mkdir()
@@ -57,8 +56,10 @@ def test_show_tells_sizes_and_samples(tiny):
     assert shown["loaded"] == {"documents": 1, "passages": 0, "queries": 1, "judgments": 1}
     assert shown["samples"] == [{"id": "q1", "text": "what is A", "gold": {"a.md": 1}}]
     assert shown["licence"] == "CC0"
-    output = run("show", "tiny:test").output
-    assert "q1: what is A" in output
+    assert "q1: what is A" in run("show", "tiny:test").output
+    unknown = run("show", "tinny").exception
+    assert isinstance(unknown, AssayError)
+    assert "there are: broken, far, tiny; or" in str(unknown)
     away = json.loads(run("show", "far", "--json").stdout)
     assert (away["available"], "loaded" in away) == (False, False)
 
@@ -109,9 +110,3 @@ def test_seal_writes_sizes_and_digests(tiny):
     assert "sealed: 1 documents" in run("seal", "tiny").output
     (tiny / "docs/a.md").write_text("# A\n\nOther.\n")
     assert run("check", "tiny").exit_code == 2
-
-
-def test_an_unknown_name_is_one_line(tiny):
-    result = run("show", "tinny")
-    assert isinstance(result.exception, AssayError)
-    assert "there are: broken, far, tiny; or" in str(result.exception)

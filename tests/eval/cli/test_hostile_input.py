@@ -87,15 +87,11 @@ def test_a_ranking_that_was_edited_is_not_resumed(tmp_path):
         RunFolder(folder.path).finished_queries()
 
 
-def test_a_run_whose_folder_is_removed_meanwhile_does_not_go_on(tmp_path):
+def test_a_run_whose_folder_is_removed_or_damaged_does_not_go_on(tmp_path):
     missing = pytest.raises(AssayError, match=r"jsonl: cannot be written: No such file")
     with missing, RunFolder(tmp_path / "run") as folder:
         folder.add_ranking("one", Ranking(()), frozenset())
         shutil.rmtree(folder.path)
-
-
-def test_a_line_that_is_no_row_is_named(tmp_path):
-    folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     (folder.path / "rankings.jsonl").write_text("{}x\n")
     with pytest.raises(AssayError, match=r"rankings\.jsonl:1: not a row"):

@@ -35,7 +35,11 @@ def test_what_is_printed(text, shown):
     assert neutralise(text) == shown
 
 
-def test_on_a_terminal_colours_stay_and_nothing_else():
+def test_a_terminal_gets_colours_a_file_does_not_and_what_an_encoding_lacks_is_a_question():
+    red = "\x1b[31mred"
+    assert write(Below(terminal=True), [red]) == red.encode()
+    assert write(Below(), [red]) == "\ufffd[31mred".encode()
+    assert write(Below("latin-1"), ["1 €"]) == b"1 ?"
     assert neutralise("\x1b[1;31mx\x1b[2J\x1b[0m", COLOUR) == "\x1b[1;31mx\ufffd[2J\x1b[0m"
 
 
@@ -86,13 +90,6 @@ def test_no_line_in_parts_becomes_a_command(parts):
 )
 def test_a_line_in_parts_is_one_line(parts, shown):
     assert write(Below(), parts) == shown.encode()
-
-
-def test_a_terminal_gets_colours_a_file_does_not_and_what_an_encoding_lacks_is_a_question():
-    red = "\x1b[31mred"
-    assert write(Below(terminal=True), [red]) == red.encode()
-    assert write(Below(), [red]) == "\ufffd[31mred".encode()
-    assert write(Below("latin-1"), ["1 €"]) == b"1 ?"
 
 
 def test_what_is_printed_stays_in_order_and_a_line_is_there_at_once(monkeypatch):

@@ -6,7 +6,6 @@ import pytest
 
 from assay.eval.collections import catalog
 from assay.eval.collections.catalog import find_card, list_cards, read_card
-from assay.eval.collections.formats.beir import BeirCard
 from assay.eval.collections.formats.native import NativeCard
 from assay.eval.collections.loading import load
 from assay.eval.collections.location import find_data, why_unavailable
@@ -26,14 +25,6 @@ def test_a_card_fills_in_what_its_format_usually_has(tmp_path):
     assert isinstance(card, NativeCard)
     assert (card.documents, card.queries, card.variants) == ("docs", "queries.jsonl", ("test",))
     assert (card.location, card.folder, card.language) == (".", tmp_path, "en")
-
-
-def test_the_first_variant_is_the_default(tmp_path):
-    text = "name: x\ntitle: X\nformat: beir\njudgments: {dev: a.tsv, test: [b.tsv, c.tsv]}\n"
-    card = read_card(write_card(tmp_path, text))
-    assert isinstance(card, BeirCard)
-    assert card.variants == ("dev", "test")
-    assert card.judgment_files("test") == ["b.tsv", "c.tsv"]
 
 
 @pytest.mark.parametrize(
@@ -67,12 +58,6 @@ def test_a_wrong_card_is_refused_in_one_line(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_every_wrong_key_is_named_at_once(tmp_path):
-    path = write_card(tmp_path, "name: x\nformat: native\ncolour: red\nmin_grade: 0\n")
-    with pytest.raises(AssayError, match=r"title: .*min_grade: .*colour: "):
-        read_card(path)
-
-
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
     """A current directory and a project, each with a datasets folder."""
@@ -86,25 +71,19 @@ def workplace(tmp_path, monkeypatch):
     return here
 
 
-def test_names_are_looked_up_here_first(workplace):
+def test_names_are_looked_up_here_first_and_folders_by_their_path(workplace):
     assert list(list_cards()) == ["both", "mine", "theirs"]
     assert find_card("both").title == "of here"
     assert find_card("theirs").title == "Tiny"
-
-
-def test_a_folder_is_found_by_its_path(workplace):
     card = write_card(workplace / "elsewhere/set")
     assert find_card("elsewhere/set").path == Path("elsewhere/set/dataset.yaml")
     assert find_card(str(card)).title == "Tiny"
-    with pytest.raises(AssayError, match=r"holds no dataset\.yaml; `assay init`"):
-        find_card(str(workplace / "elsewhere"))
-
-
-def test_an_unknown_name_offers_the_nearest(workplace):
-    with pytest.raises(
-        AssayError, match=r"their: there is no such .* both, mine, theirs; or .*did you mean theirs"
+    for name, told in (
+        (str(workplace / "elsewhere"), r"holds no dataset\.yaml; `assay init`"),
+        ("their", r"their: there is no such .* both, mine, theirs; or .*did you mean theirs"),
     ):
-        find_card("their")
+        with pytest.raises(AssayError, match=told):
+            find_card(name)
 
 
 def test_a_set_that_is_not_here_is_named_where_it_is(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ def beir(tmp_path):
     return tmp_path
 
 
-def test_a_beir_row_is_a_document_of_one_passage(beir):
+def test_a_beir_row_is_a_document_of_one_passage_and_a_variant_has_other_judgments(beir):
     collection = load(str(beir))
     first, second = collection.documents
     assert (first.id, first.title, second.id) == ("b", "Tides", "a")
@@ -53,6 +53,12 @@ def test_a_beir_row_is_a_document_of_one_passage(beir):
         GoldItem("q1", "a", "a", 0, len(second.text), 0, "a"),
     )
     assert set(collection.gold) == {"q1", "q2"}
+    other = load(f"{beir}:dev")
+    assert [query.id for query in other.queries] == ["q9"]
+    assert other.name.endswith(":dev")
+    assert load(f"{beir}:test").name == load(str(beir)).name
+    with pytest.raises(AssayError, match="no judgments 'train'; allowed: test, dev"):
+        load(f"{beir}:train")
 
 
 def pack(path):
@@ -88,22 +94,6 @@ def test_grades_with_a_fraction_are_whole_numbers_or_refused(beir, written, grad
         assert load(str(beir)).gold["q1"][0].grade == grade
 
 
-def test_a_variant_chooses_other_judgments(beir):
-    other = load(f"{beir}:dev")
-    assert [query.id for query in other.queries] == ["q9"]
-    assert other.name.endswith(":dev")
-    assert load(f"{beir}:test").name == load(str(beir)).name
-    with pytest.raises(AssayError, match="no judgments 'train'; allowed: test, dev"):
-        load(f"{beir}:train")
-
-
-def test_contexts_come_with_their_passage(beir):
-    write_jsonl(beir / "contexts.jsonl", {"_id": "a", "context": "About the slipway."})
-    documents = load(str(beir)).documents
-    assert documents[0].contexts == ()
-    assert documents[1].contexts == (Context(0, len(documents[1].text), "About the slipway."),)
-
-
 WHOLE = "fn a() {}\n// end\nfn b() {}\n// end\n"
 
 
@@ -131,7 +121,7 @@ def parted(tmp_path):
     return tmp_path
 
 
-def test_rows_become_passages_of_whole_documents(parted):
+def test_rows_become_passages_of_whole_documents_where_they_overlap_too(parted):
     collection = load(str(parted))
     whole, alone = collection.documents
     places = {passage.id: (passage.start, passage.end) for passage in whole.passages}
@@ -141,9 +131,6 @@ def test_rows_become_passages_of_whole_documents(parted):
     assert whole.contexts == (Context(27, 33, "the last line"),)
     assert collection.gold["q"][0] == GoldItem("q", "c3", "d", 27, 33, 1, "c3")
     assert (alone.id, alone.text) == ("lost", "fn c() {}")
-
-
-def test_overlapping_passages_are_placed(parted):
     write_jsonl(
         parted / "corpus.jsonl",
         {"_id": "c0", "text": WHOLE[:20], "metadata": {"doc_id": "d", "original_index": 0}},
@@ -255,12 +242,6 @@ def test_grades_below_the_least_count_as_zero(beir):
     gold = load(str(beir)).gold
     assert [item.grade for item in gold["q1"]] == [2, 0]
     assert [item.grade for item in gold["q2"]] == [0]
-
-
-def test_the_digest_follows_the_content_and_not_the_card(beir):
-    before = load(str(beir)).digest
-    (beir / "dataset.yaml").write_text("name: other\ntitle: Other\nformat: beir\n")
-    assert load(str(beir)).digest == before
 
 
 @pytest.mark.parametrize(

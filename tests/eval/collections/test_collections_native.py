@@ -57,7 +57,7 @@ def judge(folder, *rows):
     write_jsonl(folder / "judgments.jsonl", *({"query_id": "q", **row} for row in rows))
 
 
-def test_documents_are_the_files_exactly(native):
+def test_documents_are_the_files_exactly_and_contexts_lie_on_spans(native):
     documents = load(str(native)).documents
     assert [item.id for item in documents] == ["guide.md", "sub/plain.txt"]
     guide, plain = documents
@@ -67,39 +67,34 @@ def test_documents_are_the_files_exactly(native):
     assert guide.metadata["tags"] == ["a", "b"]
     assert plain.text == "One line.\r\nAnother, café.\r\n"
     assert (plain.title, plain.passages) == ("plain", ())
-
-
-def test_a_span_is_taken_without_white_space_at_its_ends(native):
-    start = GUIDE.index("Ten a day.")
-    row = {"path": "guide.md", "start": start - 2, "end": start + 11, "text": "Ten a day."}
-    judge(native, row)
-    (item,) = load(str(native)).gold["q"]
-    assert (item.id, item.grade) == (f"guide.md[{start}:{start + 10}]", 1)
-    assert GUIDE[item.start : item.end] == "Ten a day."
-    assert item.passage_id == ""
-
-
-def test_a_section_reaches_to_the_next_heading_of_its_level(native):
-    judge(native, {"path": "guide.md", "section": "Set up now", "grade": 2})
-    (item,) = load(str(native)).gold["q"]
-    text = GUIDE[item.start : item.end]
-    assert text.startswith("## Set *up* `now`")
-    assert text.endswith("### Linux\n\nUse apt.")
-    assert item.grade == 2
-
-
-def test_a_whole_document_is_its_own_id(native):
-    judge(native, {"path": "sub/plain.txt", "grade": 0})
-    (item,) = load(str(native)).gold["q"]
-    assert (item.id, item.start, item.end, item.grade) == ("sub/plain.txt", 0, 27, 0)
-
-
-def test_contexts_lie_on_spans(native):
     row = {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "context": "How it begins."}
     write_jsonl(native / "contexts.jsonl", row)
     with (native / "dataset.yaml").open("a") as file:
         file.write("contexts: contexts.jsonl\n")
     assert load(str(native)).documents[0].contexts == (Context(INTRO, INTRO + 6, "How it begins."),)
+
+
+TEN = GUIDE.index("Ten a day.")
+
+
+@pytest.mark.parametrize(
+    ("row", "id_", "begin", "end"),
+    [
+        ({"start": TEN - 2, "end": TEN + 11, "text": "Ten a day."}, f"[{TEN}:{TEN + 10}]",
+         "Ten a day.", "Ten a day."),
+        ({"section": "Set up now"}, None, "## Set *up* `now`", "### Linux\n\nUse apt."),
+    ],
+)  # fmt: skip
+def test_a_span_is_taken_without_white_space_and_a_section_to_the_next_of_its_level(
+    native, row, id_, begin, end
+):
+    judge(native, {"path": "guide.md", "grade": 2, **row})
+    (item,) = load(str(native)).gold["q"]
+    text = GUIDE[item.start : item.end]
+    assert text.startswith(begin)
+    assert text.endswith(end)
+    assert (item.grade, item.passage_id) == (2, "")
+    assert id_ is None or item.id == f"guide.md{id_}"
 
 
 def test_a_later_file_judges_only_what_no_earlier_one_does(native):
@@ -155,19 +150,9 @@ def test_a_heading_that_stands_twice_is_refused(native):
         load(str(native))
 
 
-def test_a_folder_without_documents_is_refused(native):
-    for path in (native / "docs").rglob("*.*"):
-        path.unlink()
-    with pytest.raises(AssayError, match=r"docs: holds no documents; allowed: \.md"):
-        load(str(native))
-
-
-def test_headings_in_code_quotes_and_lists_open_no_section():
+def test_headings_that_open_a_section_and_where_it_stands():
     text = "# One\n\n```\n# no\n```\n\n> # no\n\n- # no\n\nTwo\n===\n\nx\n"
     assert [section.title for section in read_headings(text)] == ["One", "Two"]
-
-
-def test_sections_stand_at_the_right_place_with_any_line_end():
     text = "\ufeff---\r\ntitle: x\r\n---\r\n# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
     first, second = read_headings(text)
     assert text[first.start : first.end] == "# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"

@@ -54,20 +54,6 @@ def test_a_format_is_used_as_others_are(folder, plug):
     assert "documents: 2" in (folder / "dataset.yaml").read_text()
 
 
-def test_a_broken_row_is_told(folder, plug):
-    plug(faq=OWN)
-    (folder / "faq.jsonl").write_text('{"_id": "q1"}\n')
-    with pytest.raises(AssayError, match=r'faq.jsonl:1: key "text" is missing'):
-        load_card(read_card(folder / "dataset.yaml"), "test")
-
-
-def test_an_unknown_key_is_told(folder, plug):
-    plug(faq=OWN)
-    (folder / "dataset.yaml").write_text(f"{CARD}nothing: 1\n")
-    with pytest.raises(AssayError, match="nothing: unknown key; allowed: name, title"):
-        read_card(folder / "dataset.yaml")
-
-
 def test_a_format_that_is_not_installed_is_told(folder, plug):
     with pytest.raises(AssayError, match=r"one of beir, irds, native$"):
         read_card(folder / "dataset.yaml")

@@ -60,18 +60,6 @@ def test_a_span_is_among_the_places_of_its_quote(case):
     assert end <= place.end
 
 
-@given(TEXTS.map(lambda text: text.replace("-", "d")), st.data())
-def test_white_space_never_moves_a_place(text, data):
-    start = data.draw(st.integers(0, len(text) - 1))
-    end = data.draw(st.integers(start + 1, len(text)))
-    quote = text[start:end]
-    assume(quote == quote.strip() and quote)
-    assume(stands_once(fold(text).text, fold(quote).text) and stands_once(text, quote))
-    spaces = data.draw(st.sampled_from([" ", "\n", "  ", "\t\n", "\u00a0"]))
-    found = locator(a=text).find(spaces + quote.replace(" ", spaces) + spaces)
-    assert [text[place.start : place.end] for place in found] == [quote]
-
-
 @given(st.text(max_size=60))
 def test_folding_points_back_into_the_text(text):
     folded = fold(text)
@@ -168,11 +156,6 @@ def test_what_is_not_the_passage_is_not_found(text, quote):
     assert locator(a=text).find(quote) == []
 
 
-def test_a_rendered_quote_that_stands_twice_has_two_places():
-    places = locator(a="| one | two | three |\n", b="- **one** two\n- three").find("one two three")
-    assert [place.doc_id for place in places] == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("text", "quote"),
     [
@@ -196,25 +179,21 @@ def test_marks_that_a_page_does_not_show(text, quote):
     assert len(locator(a=f"Before.\n\n{text}\n\nAfter.").find(quote)) == 1
 
 
-def test_an_exact_place_comes_before_a_folded_one():
+def test_of_several_places_the_exact_one_and_that_which_cuts_no_word_come_first():
     places = locator(a="the limit\nis five", b="the limit is five").find("the limit is five")
     assert places == [QuoteSpan("b", 0, 17)]
-
-
-def test_a_place_that_cuts_no_word_comes_before_those_that_do():
     assert locator(a="15 days or 5 days").find("5 days") == [QuoteSpan("a", 11, 17)]
     assert len(locator(a="5 days or 5 days").find("5 days")) == 2
     assert locator(a="15 days").find("5 days") == [QuoteSpan("a", 1, 7)]
-
-
-def test_a_document_narrows_the_search():
+    places = locator(a="| one | two | three |\n", b="- **one** two\n- three").find("one two three")
+    assert [place.doc_id for place in places] == ["a", "b"]
     found = locator(a="same words", b="same words")
     assert len(found.find("same words")) == 2
     assert found.find("same words", ["b"]) == [QuoteSpan("b", 0, 10)]
     assert found.find("other words") == found.find("  ") == found.find("***") == []
 
 
-def test_documents_are_found_as_people_name_them():
+def test_documents_are_found_as_people_name_them_and_by_their_rarest_words():
     documents = {
         "guide/setup.md": Document("guide/setup.md", "", "Setting up"),
         "api/setup.md": Document("api/setup.md", "", "Setup of the API"),
@@ -228,9 +207,6 @@ def test_documents_are_found_as_people_name_them():
     assert named("FAQ") == ["faq.txt"]
     assert named("api/prices.pdf") == named("Prices.PDF") == ["api/prices.pdf.md"]
     assert named("nothing") == []
-
-
-def test_the_nearest_document_shares_the_rarest_words():
     found = locator(a="the refund is paid", b="the ferry is late", c="the the the")
     assert found.nearest("When is the refund paid?") == "a"
     assert found.nearest("xyz") == ""

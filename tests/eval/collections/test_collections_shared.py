@@ -57,24 +57,3 @@ def test_codebase_passages_tile_their_documents():
         assert [item.start for item in document.contexts] == [item.start for item in passages]
         covered = "".join(document.text[item.start : item.end] for item in passages)
         assert "".join(covered.split()) == "".join(document.text.split())
-
-
-def test_dccode_types_and_gold():
-    collection = load("dccode_t42")
-    by_type = {}
-    for query in collection.queries:
-        (item,) = collection.gold[query.id]
-        by_type.setdefault(query.type, []).append(item.end - item.start)
-    sizes = {kind: len(lengths) for kind, lengths in by_type.items()}
-    assert sizes == {"id_section": 60, "id_para": 80, "definition_in_context": 100}
-
-
-def sample(collection, name):
-    texts = {document.id: document.text for document in collection.documents}
-    return [texts[item.doc_id][item.start : item.end] for item in collection.gold[name]]
-
-
-def test_a_span_and_an_anchor_of_dccode():
-    collection = load("dccode_t42")
-    assert sample(collection, "id_section-0001")[0].startswith("(a) Semiannually, the Mayor shall")
-    assert "Person" in sample(collection, "definition_in_context-0141")[0]

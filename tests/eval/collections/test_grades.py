@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 
 from assay.eval.collections.authoring.author import Origin, author
-from assay.eval.collections.formats.rows import GRADES, Row, RowError, parse_grade, read_grade
+from assay.eval.collections.formats.rows import GRADES, Row, RowError, read_grade
 from assay.eval.collections.in_memory import make_collection
 from assay.retrievers.base import AssayError
 
@@ -57,14 +57,6 @@ def test_a_row_of_json_lines(values, grade):
 def test_a_row_whose_number_is_not_understood_is_refused(values):
     with pytest.raises(RowError, match="|".join(values)):
         read_grade(Row(Path("spans.jsonl"), 1, values))
-
-
-@pytest.mark.parametrize(
-    ("written", "grade"),
-    [("1", 1), ("1.0", 1), ("2,00", 2), ("0", 0), ("1.5", None), ("-1", None), ("", None)],
-)
-def test_a_cell(written, grade):
-    assert parse_grade(written) == grade
 
 
 def write_table(folder, heading, grades):

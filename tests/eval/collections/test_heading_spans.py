@@ -60,7 +60,6 @@ def extend(start, end):
 )
 def test_a_heading_alone_is_extended_to_the_end_of_its_text(start, end, extended_to):
     extended = extend(start, end)
-    assert extended is not None
     assert extended.startswith(start)
     assert extended.endswith(extended_to)
     assert "## Devices" not in extended[len(start) :]

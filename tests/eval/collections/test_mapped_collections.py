@@ -1,7 +1,6 @@
 """Corpora and data sets of ir_datasets that stay in files are those held, to the bit."""
 
 import json
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,16 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples.mapped_collections import compare_both, leave_in_files, load_both
 
-from assay.eval.collections import collection
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import memo, reading
-from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.collections.formats import reading
 from assay.eval.collections.loading import load
-from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings import Resources
 from assay.retrievers.store import lazy_sequence as shelf
-from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.lazy_sequence import PassageSequence
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
@@ -39,15 +33,6 @@ def write_beir(folder, lines, judged):
         (folder / name).write_text(text)
     qrels = "".join(f"q\t{id_}\t1\n" for id_ in judged)
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{qrels}")
-    return folder
-
-
-def write_native(folder):
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs" / "a.md").write_text("# A\n\none")
-    (folder / "dataset.yaml").write_text("name: set\ntitle: Set\nformat: native\n")
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "one"}\n')
-    (folder / "judgments.jsonl").write_text('{"query_id": "q", "path": "a.md"}\n')
     return folder
 
 
@@ -104,33 +89,6 @@ def test_data_sets_of_ir_datasets(local, monkeypatch, draw):
         assert isinstance(found.documents, PassageSequence)
 
 
-def test_documents_of_ir_datasets_are_written_once(tmp_path, local, monkeypatch):
-    from ir_datasets.formats import TsvDocs
-    from ir_datasets.util import LocalDownload
-
-    file = tmp_path / "docs.tsv"
-    file.write_text("d0\tone\nd1\ttwo\n")
-    name = local(docs=TsvDocs(LocalDownload(file)))
-    held = load(name)
-    leave_in_files(monkeypatch, 10)
-    begun = count_iterations(monkeypatch, TsvDocs)
-    assert tuple(load(name).documents) == held.documents
-    assert len(begun) == 2, "to see whether there are many, and to write them"
-    assert load(name).digest == held.digest
-    assert len(begun) == 3
-    file.write_text("d0\tone\nd1\ttwo\nd2\tthree\n")  # beyond what is looked at first
-    assert [item.text for item in load(name).documents] == ["one", "two", "three"]
-    leave_in_files(monkeypatch, 1 << 28)
-    assert not isinstance(load(name).documents, PassageSequence)
-
-
-def count_iterations(monkeypatch, docs):
-    begun = []
-    iterate = docs.docs_iter
-    monkeypatch.setattr(docs, "docs_iter", lambda self: begun.append(1) or iterate(self))
-    return begun
-
-
 def test_what_ir_datasets_cannot_read_is_told_alike(tmp_path, local, monkeypatch):
     from ir_datasets.formats import TsvDocs
     from ir_datasets.util import LocalDownload
@@ -139,23 +97,6 @@ def test_what_ir_datasets_cannot_read_is_told_alike(tmp_path, local, monkeypatch
     assert isinstance(told, str)
     assert "cannot be read: " in told
     assert "gone.tsv" in told
-
-
-def test_the_digest_of_what_stays_in_files_is_kept(tmp_path, local, monkeypatch):
-    rows = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}']
-    folder = write_beir(tmp_path / "set", {"corpus.jsonl": "\n".join(rows)}, ["a"])
-    names = [str(folder), local([("d0", "x"), ("d1", "y")])]
-    unjudged = {"queries": (), "gold": {}}
-    held = [load(name).digest for name in names]
-    fewer = replace(load(names[0]), **unjudged).digest
-    leave_in_files(monkeypatch)
-    assert [load(name).digest for name in names] == held
-    with monkeypatch.context() as patch:
-        patch.setattr(Collection, "_list_documents", None)
-        assert [load(name).digest for name in names] == held
-    assert replace(load(names[0]), **unjudged).digest == fewer
-    (folder / "corpus.jsonl").write_text("\n".join([*rows[:1], '{"_id": "b", "text": "six"}']))
-    assert load(names[0]).digest != held[0]
 
 
 def test_the_digest_is_of_what_was_read(tmp_path, monkeypatch):
@@ -172,15 +113,6 @@ def test_the_digest_is_of_what_was_read(tmp_path, monkeypatch):
     assert load(str(folder)).digest != one
 
 
-def test_what_is_searched_and_ingested_stays_in_its_files(tmp_path, monkeypatch):
-    leave_in_files(monkeypatch)
-    resources = Resources(Cache(tmp_path / "cache"))
-    rows = {"corpus.jsonl": '{"_id": "r", "text": "one"}\n'}
-    documents = open_source(str(write_beir(tmp_path / "set", rows, ["r"])), resources).documents
-    assert isinstance(documents, PassageSequence)
-    assert gather_unjudged(documents, "set").documents is documents
-
-
 class Seen:
     """What shows itself: how many of how many steps."""
 
@@ -195,27 +127,6 @@ class Seen:
 
     def say(self, line):
         raise AssertionError(line)
-
-
-@pytest.mark.parametrize("largest", [1 << 28, 0])
-def test_what_is_long_shows_itself(tmp_path, monkeypatch, largest):
-    lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n'}
-    beir = str(write_beir(tmp_path / "set", lines, ["a"]))
-    native = str(write_native(tmp_path / "native"))
-    leave_in_files(monkeypatch, largest)
-    monkeypatch.setattr(memo, "find", lambda kind, of: None)
-    seen = Seen()
-    assert all(load(name, seen).digest for name in (beir, native))
-    assert not seen.steps, "what takes a moment does not"
-    monkeypatch.setattr(reading, "SHOWN_FROM", 0)
-    monkeypatch.setattr(reading, "MEGABYTE", 8)
-    monkeypatch.setattr(collection, "SHOWN_FROM", 0)
-    assert load(beir, seen).digest == load(beir).digest
-    pieces = len(lines["corpus.jsonl"]) // 8
-    assert seen.steps["reading corpus.jsonl, MB"] == (pieces, pieces)
-    assert seen.steps["digest of documents"] == (2, 2)
-    assert load(native, seen).digest == load(native).digest
-    assert seen.steps["reading documents"] == seen.steps["digest of documents"] == (1, 1)
 
 
 def test_a_bar_goes_where_a_line_is_broken(tmp_path, monkeypatch):

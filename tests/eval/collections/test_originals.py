@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tools.recording_progress import RecordingProgress
 
 from assay.eval.cli.init import init
 from assay.eval.collections.catalog import find_card
@@ -16,7 +17,7 @@ from assay.eval.collections.living.sync import sync
 from assay.eval.collections.loading import load
 from assay.eval.configs.resources import make_resources
 from assay.eval.studies.questions.sources import open_documents
-from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.folder import read_folder
 
 FARES = "Fares\n=====\n\nAdults pay ten marks.\n\nDogs ride free of charge.\n"
@@ -53,19 +54,9 @@ def texts(collection="docs"):
     return {item.id: item.text for item in load(collection).documents}
 
 
-class Said(Quiet):
-    """A progress that keeps what is said."""
-
-    def __init__(self):
-        self.lines = []
-
-    def say(self, text):
-        self.lines.append(text)
-
-
 def hear():
     """Return what loading the collection says."""
-    said = Said()
+    said = RecordingProgress()
     load("docs", progress=said)
     return "\n".join(said.lines)
 
@@ -74,7 +65,7 @@ def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_init_says_that_it_copied_and_where(here):
+def test_init_says_that_it_copied_and_what_it_does_not_follow(here, monkeypatch):
     shown = run("docs", "--questions", "docs/asked.csv")
     assert (shown.exit_code, shown.exception) == (0, None)
     where = "copied:   the text of docs, to datasets/docs/docs; files that change there are"
@@ -85,9 +76,6 @@ def test_init_says_that_it_copied_and_where(here):
     (here / "docs/fares.rst").unlink()
     (here / "docs/asked.csv").unlink()
     assert "copied" not in run("docs", "--output", "plain").output
-
-
-def test_what_a_card_cannot_name_is_said_not_to_be_followed(here, monkeypatch):
     (here / "work").mkdir()
     monkeypatch.chdir(here / "work")
     shown = run(str(here / "docs"), "--output", "made").output

@@ -26,33 +26,29 @@ def judged(document, length, grade=1, start=0):
     return GoldItem("q", span, document, start, start + length, grade)
 
 
-def test_the_document_with_the_highest_grade_counts():
-    items = [judged("long", 900, 1), judged("best", 10, 3), judged("none", 2000, 0)]
-    assert find_main_document(items) == "best"
+COPIES = {"archive": "page", "older": "archive"}
 
 
-def test_of_one_grade_the_document_with_the_most_text_counts():
-    items = [judged("a", 50), judged("b", 30), judged("b", 30, start=40)]
-    assert find_main_document(items) == "b"
-    assert find_main_document(reversed(items)) == "b"
-
-
-def test_equal_documents_are_told_apart_by_id():
-    items = [judged("b", 50), judged("a", 50), judged("c", 50)]
-    assert find_main_document(items) == "a"
-    assert find_main_document(reversed(items)) == "a"
-
-
-def test_a_copy_and_its_original_are_one_document_whose_text_counts_once():
-    copies = {"archive": "page", "older": "archive"}
-    items = [judged("archive", 40), judged("page", 40), judged("other", 60)]
-    assert find_main_document(items, copies) == "other"
-    assert find_main_document(items[:2], copies) == "page"
-    assert find_original("older", copies) == "page"
+@pytest.mark.parametrize(
+    ("items", "main"),
+    [
+        ([judged("long", 900, 1), judged("best", 10, 3), judged("none", 2000, 0)], "best"),
+        # Of one grade the most text, and of as much the first id.
+        ([judged("a", 50), judged("b", 30), judged("b", 30, start=40)], "b"),
+        ([judged("b", 50), judged("a", 50), judged("c", 50)], "a"),
+        # A copy and its original are one document, whose text counts once.
+        ([judged("archive", 40), judged("page", 40), judged("other", 60)], "other"),
+        ([judged("archive", 40), judged("page", 40)], "page"),
+        ([GoldItem("q", "gone", "gone", 0, 0, 1)], "gone"),
+    ],
+)
+def test_the_main_document_has_the_highest_grade_and_the_most_text(items, main):
+    assert find_main_document(items, COPIES) == find_main_document(items[::-1], COPIES) == main
+    assert find_original("older", COPIES) == "page"
     assert find_original("a", {"a": "b", "b": "a"}) in ("a", "b")
 
 
-def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first():
+def test_groups_of_queries_and_what_they_count_for():
     queries = [Query("1", "x"), Query("2", "y"), Query("3", "z", group="talk")]
     gold = {"1": (judged("a", 9),), "2": (judged("a", 9, 0),), "3": (judged("a", 9),)}
     assert find_groups(queries, gold) == {
@@ -61,20 +57,9 @@ def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first():
         "3": Group("declared", "talk"),
     }
     assert find_groups(queries[:1], {}) == {"1": Group("query", "1")}
-
-
-def test_a_judged_document_that_the_collection_lacks_groups_its_queries():
-    absent = GoldItem("q", "gone", "gone", 0, 0, 1)
-    assert find_main_document([absent]) == "gone"
-
-
-def test_the_share_of_documents_counts_no_copies():
     groups = [Group("document", "a"), Group("document", "a"), Group("query", "q")]
     assert share_touched(groups, 3, {"c": "a"}) == 0.5
     assert share_touched(groups, 0) == 1.0
-
-
-def test_questions_that_share_documents_count_as_fewer():
     groups = [Group("document", name) for name in "aaaabbbbccccdddd"]
     assert describe_groups(groups) == (
         "16 questions on 4 documents, up to 4 on one: they count as about 10 independent questions "
@@ -130,13 +115,13 @@ def declare(folder, **more):
     (folder / "dataset.yaml").write_text(yaml.safe_dump(values | more))
 
 
-def test_a_row_or_the_card_declares_groups(card):
+def test_a_row_a_table_or_the_card_declares_groups(card):
     assert [query.group for query in load(str(card)).queries] == ["", "own", ""]
     declare(card, groups="talk")
     assert [query.group for query in load(str(card)).queries] == ["7", "own", ""]
-
-
-def test_a_group_is_a_name(card):
+    queries = {"1": {"text": "when?", "group": 7}, "2": "which?"}
+    made = make_collection({"a": "Ferries leave."}, queries, {"1": {"a": 1}, "2": {"a": 1}})
+    assert [query.group for query in made.queries] == ["7", ""]
     declare(card, groups="talk")
     row = '{"_id": "1", "text": "when?", "metadata": {"talk": ["a"]}}\n'
     (card / "queries.jsonl").write_text(row)
@@ -155,9 +140,3 @@ def test_what_is_declared_is_part_of_the_digest_and_nothing_else_changes_it(card
     assert replace(grouped, queries=bare).digest == before.digest
     declare(card, groups="", documents_are="sample")
     assert load(str(card)).digest not in (before.digest, grouped.digest)
-
-
-def test_tables_in_python_have_groups_too():
-    queries = {"1": {"text": "when?", "group": 7}, "2": "which?"}
-    made = make_collection({"a": "Ferries leave."}, queries, {"1": {"a": 1}, "2": {"a": 1}})
-    assert [query.group for query in made.queries] == ["7", ""]

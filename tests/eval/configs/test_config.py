@@ -1,6 +1,7 @@
 """Configs: bases, overrides, and lines that say what is wrong."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from assay.eval.configs.config import RunConfig, load_config, make_schema
 from assay.retrievers.base import AssayError
 
 CONFIGS = Path(__file__).parents[3] / "configs"
+PAGE = (CONFIGS.parent / "docs/pipelines.md").read_text()
 
 
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
@@ -26,6 +28,12 @@ def test_shipped_configs_are_short_and_named_as_their_files(path):
 def test_the_schema_beside_the_configs_is_current():
     stored = json.loads((CONFIGS / "schema.json").read_text())
     assert stored == make_schema(), "run: assay config schema > configs/schema.json"
+
+
+@pytest.mark.parametrize("text", re.findall(r"^```yaml\n(base: \w+\n.*?)^```$", PAGE, re.M | re.S))
+def test_the_configs_of_the_page_are_read(text, tmp_path):
+    (tmp_path / "written.yaml").write_text(text)
+    assert load_config(tmp_path / "written.yaml").retriever
 
 
 def test_bases_merge_and_a_changed_type_replaces(tmp_path):
@@ -53,18 +61,6 @@ def test_null_takes_a_leg_of_a_base_out(tmp_path):
     path.write_text(f"base: {base}\nretriever: {{legs: {{dense: null}}}}\n")
     with pytest.raises(AssayError, match="Only one leg is left: remove the `fusion:` line"):
         load_config(path)
-
-
-def test_overrides_reach_into_lists_and_make_what_is_missing():
-    config = load_config(
-        CONFIGS / "reranked.yaml",
-        ["retriever.stages.0.depth=5", "documents.chunker.type=sections", "dataset=scifact:train",
-         "documents.chunker.max_tokens=200", "latency.queries=0"],
-    )  # fmt: skip
-    assert config.retriever.stages[0].depth == 5
-    assert config.documents.chunker.max_tokens == 200
-    assert config.dataset == "scifact:train"
-    assert config.latency.queries == 0
 
 
 def list_leaves(values, path=""):

@@ -8,7 +8,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay.eval.configs.config import load_config
-from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
@@ -45,36 +44,6 @@ def test_a_native_leg_moves_with_the_defaults_of_the_other_engine(engine):
     assert config["name"] == f"native_hybrid-{engine}"
 
 
-def test_a_dense_leg_moves_where_there_is_no_native_one():
-    """The fallback: the store is searched by vectors, and fused here with our keyword leg."""
-    values = {
-        "name": "mine",
-        "retriever": {
-            "legs": {
-                "meaning": {"type": "dense", "encoder": "all-MiniLM-L6-v2", "depth": 40},
-                "words": {"type": "bm25"},
-            },
-            "fusion": {"type": "rrf"},
-        },
-    }
-    choose_engine(values, "sqlite")
-    assert legs_of(values)["meaning"] == {
-        "type": "engine_dense",
-        "engine": {"type": "sqlite"},
-        "encoder": "all-MiniLM-L6-v2",
-        "depth": 40,
-    }
-    assert legs_of(values)["words"] == {"type": "bm25"}
-
-
-def test_beside_a_native_leg_a_dense_one_stays():
-    legs = {"all": {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 2}}}
-    values = {"name": "mine", "retriever": {"legs": {**legs, "dense": {"type": "dense"}}}}
-    choose_engine(values, "lancedb")
-    assert legs_of(values)["all"]["engine"] == {"type": "lancedb"}
-    assert legs_of(values)["dense"] == {"type": "dense"}
-
-
 def test_a_config_is_named_with_its_engine():
     named = load_config("hybrid_rrf@sqlite")
     assert named == load_config("hybrid_rrf", engine="sqlite")
@@ -88,7 +57,7 @@ def test_a_config_is_named_with_its_engine():
     assert made.plan.config["retriever"] == named.model_dump(mode="json")["retriever"]
 
 
-def test_a_file_with_the_sign_in_its_name_is_that_file(tmp_path, monkeypatch):
+def test_a_name_and_its_engine_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "me@home").mkdir()
     (tmp_path / "me@home" / "mine.yaml").write_text("base: bm25\nname: mine\n")
@@ -97,9 +66,6 @@ def test_a_file_with_the_sign_in_its_name_is_that_file(tmp_path, monkeypatch):
     assert split_engine("me@home/mine.yaml@sqlite") == ("me@home/mine.yaml", "sqlite")
     assert split_engine("run@sqlite") == ("run@sqlite", None)
     assert not is_config("run@sqlite")
-
-
-def test_engines_are_added_to_the_configs_that_name_none():
     given = ["hybrid_rrf", "native_hybrid@postgres", "some-run"]
     assert add_engines(given, ["sqlite", "lancedb"]) == [
         "hybrid_rrf@sqlite", "hybrid_rrf@lancedb", "native_hybrid@postgres", "some-run",
@@ -107,6 +73,10 @@ def test_engines_are_added_to_the_configs_that_name_none():
     assert add_engines(given, []) == given
     with pytest.raises(AssayError, match=r"engine sqlite: an engine goes with a config that"):
         add_engines(given[1:], ["sqlite"])
+    chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
+    assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
+    with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
+        choose_engines(["k=7", "sqlite"])
 
 
 def sweep_over(folder, engines, base="hybrid_rrf"):
@@ -143,13 +113,6 @@ def test_every_engine_is_each_that_can_be_used_here(tmp_path, monkeypatch):
         assert "qdrant" in {task.point["engine"] for task in sweep_over(tmp_path, "['*']")}
 
 
-def test_every_engine_where_there_is_none_is_refused(tmp_path):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
-    with pytest.raises(AssayError, match=r"axes\.engine: '\*': .*word_overlap.* can move to no"):
-        list_tasks(path, read_sweep(path), [])
-
-
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
@@ -168,13 +131,6 @@ def test_keys_that_an_engine_has_no_place_for_are_named(keys, told, tmp_path):
         sweep_over(tmp_path, "['*']", str(path))
 
 
-def test_an_override_that_an_engine_has_no_place_for_is_named():
-    with pytest.raises(AssayError, match=r"not allowed in an engine: rescore; allowed: "):
-        load_config("hybrid_rrf", ["retriever.legs.dense.rescore=5"], "sqlite")
-    with pytest.raises(AssayError, match=r"retriever\.legs\.dense\.type: "):
-        load_config("hybrid_rrf", ["retriever.legs.dense.type=dens"], "sqlite")
-
-
 def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
     def name(config, engine):
         ((reference,), changes) = PipelineOptions(config=config, engine=engine).choose(None)
@@ -188,13 +144,6 @@ def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
         name("hybrid_rff", "sqlite")
     with pytest.raises(AssayError, match="an engine goes with a config that names none"):
         name("hybrid_rrf@sqlite", "lancedb")
-
-
-def test_overrides_come_after_the_choice():
-    overrides = ("retriever.legs.native.engine.k=5", "name=other")
-    config = load_config(CONFIGS / "native_hybrid.yaml", overrides, "sqlite").model_dump()
-    assert legs_of(config)["native"]["engine"]["k"] == 5
-    assert config["name"] == "other"
 
 
 @pytest.mark.parametrize("provider", [name for name in STRATEGIES if name not in TYPES])
@@ -228,12 +177,9 @@ def test_an_engine_that_does_not_fuse_says_what_does(engine):
     assert "\n" not in str(caught.value)
 
 
-def test_the_name_of_a_provider_points_to_its_engine():
+def test_what_cannot_move_says_why(tmp_path):
     with pytest.raises(AssayError, match=r"^engine chromadb: chromadb is called chroma here"):
         load_config(CONFIGS / "hybrid_rrf.yaml", engine="chromadb")
-
-
-def test_nothing_that_can_move():
     with pytest.raises(AssayError, match=r"engine sqlite: no leg can .*: keyword \(bm25\)"):
         load_config(CONFIGS / "bm25.yaml", engine="sqlite")
     with pytest.raises(AssayError, match=r"there are: none"):
@@ -242,6 +188,10 @@ def test_nothing_that_can_move():
         AssayError, match=r"engine sqlight: no such engine; allowed: azure-ai-search,"
     ):
         load_config(CONFIGS / "native_hybrid.yaml", engine="sqlight")
+    path = tmp_path / "sweep.yaml"
+    path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
+    with pytest.raises(AssayError, match=r"axes\.engine: '\*': .*word_overlap.* can move to no"):
+        list_tasks(path, read_sweep(path), [])
 
 
 @pytest.mark.slow
@@ -281,10 +231,3 @@ def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(e
     assert names >= {canonicalize_name(package) for package in can.packages}
     assert can.packages[0] in PACKAGES
     assert bool(can.extra) is bool(can.modules)
-
-
-def test_settings_stand_behind_their_engine():
-    chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
-    assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
-    with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
-        choose_engines(["k=7", "sqlite"])

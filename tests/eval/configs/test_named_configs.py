@@ -1,12 +1,10 @@
 """Configs are found by name in any folder, and base themselves on one another by name."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.eval.api.studies import find
 from assay.eval.configs.config import load_config, make_config
-from assay.eval.configs.named_configs import find_config, is_config, list_configs
+from assay.eval.configs.named_configs import is_config
 from assay.eval.running.run_references import resolve
 from assay.eval.shipped import find_shipped
 from assay.eval.studies.comparison.study import STUDY
@@ -19,15 +17,9 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_ships_is_found_by_name_in_any_folder(elsewhere):
-    assert load_config("hybrid_rrf").name == "hybrid_rrf"
-    assert load_config(Path("bm25"), ["depth=7"]).depth == 7
-    assert find_config("bm25") == find_shipped("configs") / "bm25.yaml"
-    assert {"bm25", "hybrid_rrf", "reranked"} <= set(list_configs())
-    assert not {"gate", "targets"} & set(list_configs())
-
-
-def test_configs_of_the_folder_come_first(elsewhere):
+def test_configs_of_the_folder_come_first_and_files_of_their_names_do_not(elsewhere):
+    (elsewhere / "bm25").write_text("q1 Q0 d1 1 1.0 bm25\n")
+    assert load_config("bm25").name == "bm25"
     (elsewhere / "configs").mkdir()
     (elsewhere / "configs/bm25.yaml").write_text("base: bm25\nname: mine\ndepth: 9\n")
     config = load_config("bm25")
@@ -35,12 +27,7 @@ def test_configs_of_the_folder_come_first(elsewhere):
     assert config.retriever == load_config(find_shipped("configs") / "bm25.yaml").retriever
 
 
-def test_a_file_named_as_a_config_does_not_hide_it(elsewhere):
-    (elsewhere / "bm25").write_text("q1 Q0 d1 1 1.0 bm25\n")
-    assert load_config("bm25").name == "bm25"
-
-
-def test_a_base_is_a_name_or_a_path(elsewhere):
+def test_a_base_is_a_name_or_a_path_and_no_circle(elsewhere):
     (elsewhere / "mine.yaml").write_text("base: hybrid_rrf\nname: mine\n")
     (elsewhere / "other.yaml").write_text("base: mine\ndepth: 5\n")
     (elsewhere / "third.yaml").write_text("base: other.yaml\n")
@@ -48,6 +35,10 @@ def test_a_base_is_a_name_or_a_path(elsewhere):
     assert (third.name, third.depth) == ("mine", 5)
     assert third.retriever == load_config("hybrid_rrf").retriever
     assert make_config({"base": "bm25", "depth": 3}, [], "here").name == "bm25"
+    (elsewhere / "one.yaml").write_text("base: two.yaml\n")
+    (elsewhere / "two.yaml").write_text("base: one.yaml\n")
+    with pytest.raises(AssayError, match="the files form a circle"):
+        load_config("one.yaml")
 
 
 @pytest.mark.parametrize("given", ["bm26", "configs/bm26.yaml"])
@@ -79,29 +70,16 @@ def test_too_few_runs_are_refused_before_any_is_made(elsewhere):
     assert not list(elsewhere.iterdir())
 
 
-def test_a_file_that_is_no_base_may_be_a_name(elsewhere):
+def test_names_that_are_nearly_right_are_offered(elsewhere):
     (elsewhere / "mine.yaml").write_text("base: hybrid.yaml\n")
     with pytest.raises(AssayError, match=r"mine\.yaml: base: there is no hybrid\.yaml; `base: hyb"):
         load_config("mine.yaml")
-
-
-def test_a_run_that_is_not_there_may_be_a_config(elsewhere):
     for ask in (
         lambda: resolve("hybird", (), Quiet()),
         lambda: find(STUDY, {"runs": ["hybird", "bm25"]}),
     ):
         with pytest.raises(AssayError, match=r"hybird: no such run in .*did you mean hybrid\?"):
             ask()
-
-
-def test_files_that_are_each_others_base_by_name_are_refused(elsewhere):
-    (elsewhere / "one.yaml").write_text("base: two.yaml\n")
-    (elsewhere / "two.yaml").write_text("base: one.yaml\n")
-    with pytest.raises(AssayError, match="the files form a circle"):
-        load_config("one.yaml")
-
-
-def test_names_are_configs_and_all_else_runs(elsewhere):
     assert is_config("bm25")
     assert is_config("anything.yaml")
     assert not is_config("bm25-tarnwick-2026")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections.catalog import find_card, make_card
-from assay.eval.collections.location import find_data, why_unavailable
+from assay.eval.collections.location import find_data
 from assay.eval.configs.config import load_config, make_config
 from assay.eval.running.experiment import names_system
 from assay.eval.running.sources import open_source
@@ -91,11 +91,6 @@ def test_a_name_that_is_no_path_is_refused(place, kind):
 def test_a_collection_of_a_sweep_is_refused(kind):
     with pytest.raises(AssayError, match=r"^sweep\.yaml: collections: folder: "):
         sweep_over(NAMES[kind])
-
-
-def test_a_card_with_such_a_name_is_unavailable():
-    card = make_card({**CARD, "documents": "x" * 300}, Path("dataset.yaml").absolute())
-    assert "File name too long" in why_unavailable(card)
 
 
 def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path):

@@ -34,13 +34,6 @@ def read(text, name="assay.toml"):
     return project
 
 
-def test_a_folder_without_one_is_as_before():
-    Path("pyproject.toml").write_text('[project]\nname = "assay"\n')
-    assert find_project() is None
-    assert default_dataset() == "tarnwick"
-    assert reports_folder() == Path("reports")
-
-
 def test_collection_reports_and_measures_are_defaults(monkeypatch):
     project = read(WHOLE)
     assert project.list_pipelines() == ["hybrid", "native_hybrid@sqlite"]
@@ -58,18 +51,15 @@ def test_collection_reports_and_measures_are_defaults(monkeypatch):
     assert reports_folder() == Path("elsewhere")
 
 
-def test_a_change_is_seen():
-    read(WHOLE)
-    assert read('reports = "others and more"').reports == "others and more"
-    Path("assay.toml").unlink()
-    assert reports_folder() == Path("reports")
-
-
-def test_pyproject_may_hold_it_and_assay_toml_goes_before():
+def test_pyproject_may_hold_it_and_assay_toml_goes_before_and_changes_are_seen():
     project = read('[tool.assay]\ncollection = "scifact"\n', "pyproject.toml")
     assert (project.collection, project.source) == ("scifact", "pyproject.toml, [tool.assay]")
     assert read(WHOLE).source == "assay.toml"
     assert default_dataset() == "harbourline"
+    read(WHOLE)
+    assert read('reports = "others and more"').reports == "others and more"
+    Path("assay.toml").unlink()
+    assert reports_folder() == Path("reports")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +115,6 @@ def test_what_a_comparison_leaves_open_is_completed():
 def test_one_is_written_and_never_over_another(here):
     assert write_project('a "b"\\c', "p/ä.yaml") == Path("assay.toml")
     project = find_project()
-    assert project is not None
     assert (project.collection, project.pipelines) == ('a "b"\\c', ["p/ä.yaml"])
     assert project.baseline == "bm25"
     kept = (here / "assay.toml").read_bytes()

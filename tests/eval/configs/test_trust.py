@@ -4,13 +4,12 @@ import json
 import re
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from samples.small_project import write_project
+from tools.http_services import serving
 from tools.plugged_packages import install
 
 from assay.eval.cli.main import assay
@@ -18,12 +17,10 @@ from assay.eval.collections.catalog import read_card
 from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable
-from assay.eval.configs.config import load_config
 from assay.eval.studies.targets.settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import (
-    ADDRESS,
     TrustError,
     find_rule,
     is_trusted,
@@ -32,18 +29,16 @@ from assay.retrievers.settings.trust import (
 )
 
 WAY_OUT = "--trust (or ASSAY_TRUST=1) allows it"
-NAMING_PYTHON = [
-    "retriever: {type: python, class: 'mine:Mine'}",
-    "retriever: {type: langchain, object: 'mine:mine'}",
-    "retriever: {type: llamaindex, object: 'mine:mine'}",
-    "retriever: {type: haystack, object: 'mine:mine'}",
-    "retriever: {legs: {one: {type: python, class: 'mine:Mine'}}}",
-    "documents: {chunker: {type: python, class: 'mine:Mine'}}",
-    "axes: {retriever.legs.one.type: [bm25, python]}",
-]
 ENCODER = "retriever: {legs: {one: {type: dense, encoder: {%s}}}}"
 # What a file from elsewhere asks for, and what the refusal says of it.
 ASKING = {
+    "retriever: {type: python, class: 'mine:Mine'}": "retriever.type: names code to run",
+    "retriever: {type: langchain, object: 'mine:mine'}": "retriever.type: names code to run",
+    "retriever: {type: llamaindex, object: 'mine:mine'}": "retriever.type: names code to run",
+    "retriever: {type: haystack, object: 'mine:mine'}": "retriever.type: names code to run",
+    "retriever: {legs: {one: {type: python, class: 'mine:Mine'}}}": "one.type: names code to run",
+    "documents: {chunker: {type: python, class: 'mine:Mine'}}": "chunker.type: names code to run",
+    "axes: {retriever.legs.one.type: [bm25, python]}": "one.type: names code to run",
     "retriever: {type: http, url: 'http://me:pw@evil.example/x'}": "sends texts to evil.example",
     "retriever: {token_variable: GITHUB_TOKEN}": "token_variable: sends what $GITHUB_TOKEN holds",
     ENCODER
@@ -97,20 +92,8 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path / "elsewhere"
 
 
-@pytest.mark.parametrize("text", NAMING_PYTHON)
-def test_a_file_from_elsewhere_names_no_python(elsewhere, monkeypatch, text):
-    path = elsewhere / "config.yaml"
-    path.write_text(text)
-    with pytest.raises(AssayError, match=r"config\.yaml: .*type: names code to run.*--trust"):
-        read_mapping(path)
-    Path("config.yaml").write_text(text)
-    assert read_mapping(Path("config.yaml"))
-    monkeypatch.setenv("ASSAY_TRUST", "1")
-    assert read_mapping(path)
-
-
 @pytest.mark.parametrize("text", ASKING)
-def test_a_file_from_elsewhere_names_no_address_variable_or_place(elsewhere, monkeypatch, text):
+def test_a_file_from_elsewhere_names_no_code_address_or_place(elsewhere, monkeypatch, text):
     path = elsewhere / "config.yaml"
     path.write_text(text)
     with pytest.raises(TrustError) as caught:
@@ -175,34 +158,11 @@ def test_targets_from_elsewhere_ask_for_nothing_by_overrides(elsewhere):
     assert load_settings(Path("targets.yaml"))
 
 
-class Recorder(BaseHTTPRequestHandler):
-    """Keeps the key of every call, and finds nothing."""
-
-    keys: list[str | None]
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.keys.append(self.headers.get("Authorization"))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"hits": []}')
-
-    def log_message(self, *_):
-        """Say nothing."""
-
-
 @pytest.mark.parametrize("command", ["run", "search", "compare", "base"])
 def test_nothing_is_sent_for_a_config_that_is_not_trusted(elsewhere, monkeypatch, command):
     monkeypatch.setenv("SECRET", "value")
-    monkeypatch.setattr(Recorder, "keys", [], raising=False)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     write_project(Path())
-    path = elsewhere / "config.yaml"
-    path.write_text(
-        f"name: x\ndataset: mine\nretriever: {{type: http, token_variable: SECRET, "
-        f"url: 'http://127.0.0.1:{server.server_port}/'}}\n"
-    )
+    path, keys = elsewhere / "config.yaml", set()
     Path("based.yaml").write_text(f"base: {path}\n")
     words = {
         "run": ["run", str(path), "latency.queries=0", "--no-track"],
@@ -210,14 +170,21 @@ def test_nothing_is_sent_for_a_config_that_is_not_trusted(elsewhere, monkeypatch
         "compare": ["compare", "mine.yaml", str(path), "--no-track"],
         "base": ["search", "based.yaml", "garden"],
     }[command]
-    refused = CliRunner().invoke(assay, words)
-    assert isinstance(refused.exception, AssayError)
-    assert str(refused.exception).startswith(f"{path}: retriever.")
-    assert "value" not in str(refused.exception)
-    assert not Recorder.keys
-    CliRunner(env={"ASSAY_TRUST": None}).invoke(assay, [*words, "--trust"])
-    server.shutdown()
-    assert set(Recorder.keys) == {"Bearer value"}
+
+    def answer(_, headers):
+        keys.add(headers.get("Authorization"))
+        return {"hits": []}
+
+    with serving(answer) as url:
+        http = f"{{type: http, token_variable: SECRET, url: '{url}'}}"
+        path.write_text(f"name: x\ndataset: mine\nretriever: {http}\n")
+        refused = CliRunner().invoke(assay, words)
+        assert isinstance(refused.exception, AssayError)
+        assert str(refused.exception).startswith(f"{path}: retriever.")
+        assert "value" not in str(refused.exception)
+        assert not keys
+        CliRunner(env={"ASSAY_TRUST": None}).invoke(assay, [*words, "--trust"])
+    assert keys == {"Bearer value"}
 
 
 def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule():
@@ -232,13 +199,6 @@ def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule():
         if find_rule(model, name) is None
     }
     assert not bare
-
-
-def test_a_base_from_elsewhere_names_none_either(elsewhere):
-    (elsewhere / "base.yaml").write_text("name: x\nretriever: {type: python, class: 'mine:Mine'}\n")
-    Path("mine.yaml").write_text(f"base: {elsewhere}/base.yaml\n")
-    with pytest.raises(AssayError, match=r"elsewhere/base\.yaml: retriever\.type: names code"):
-        load_config(Path("mine.yaml"))
 
 
 def test_nothing_is_imported_of_what_is_refused(elsewhere):
@@ -364,11 +324,6 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere):
     assert isinstance(
         CliRunner().invoke(assay, ["config", "show", str(path)]).exception, AssayError
     )
-
-
-@pytest.mark.parametrize("address", ["http://u:pass@host.example/x", "u:pass@host.example"])
-def test_a_refusal_names_the_host_and_no_password(address):
-    assert ADDRESS.describe(address) == "sends texts to host.example"
 
 
 def test_the_project_is_trusted_from_anywhere(elsewhere):

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from samples.report import HOSTILE, QUERIES, make_run
+from samples.report import HOSTILE, QUERIES
 from tools.processes import ROOT
 
 from assay.eval.report.run_page.attribution import stack
@@ -15,7 +15,7 @@ from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import summarise
 
 
-def test_segments_fill_the_bar_in_the_order_of_statuses():
+def test_segments_fill_the_bar_in_the_order_of_statuses_each_in_its_colour():
     counts = {status: i for i, status in enumerate(STATUSES)}
     segments = stack(counts)
     assert [segment.status for segment in segments] == list(STATUSES)
@@ -27,16 +27,13 @@ def test_segments_fill_the_bar_in_the_order_of_statuses():
         edge += segment.width
     assert edge == pytest.approx(100, abs=0.01)
     assert len({segment.style for segment in segments}) == len(segments)
-
-
-def test_every_status_has_a_colour():
     text = (ROOT / "eval/report/templates/report.css").read_text()
     for segment in stack(dict.fromkeys(STATUSES, 1)):
         assert f".{segment.style} {{ fill: var(--{segment.style}); }}" in text
         assert f"--{segment.style}: " in text
 
 
-def test_the_tables_have_totals_types_and_ceilings(summary):
+def test_the_tables_have_totals_types_and_ceilings_and_the_file_every_item(summary):
     tables = report(summary).tables
     totals = {status: n for status, n in summary.attribution.totals().items() if n}
     assert len(totals) > 1
@@ -48,6 +45,13 @@ def test_the_tables_have_totals_types_and_ceilings(summary):
     assert steps == ["words", "letters", "all legs together", "fusion", "final hits", "actual"]
     reached = tables["ceilings"].find_column("nDCG@10").read(tables["ceilings"].rows[-1])
     assert reached == summary.means["nDCG@10"]
+    export(summary)
+    stored = json.loads((summary.run.folder / "attribution.json").read_text(encoding="utf-8"))
+    assert stored["totals"] == dict(summary.attribution.totals())
+    assert stored["queries"].keys() == summary.run.queries.keys()
+    assert sum(map(len, stored["queries"].values())) == stored["items"]
+    (item,) = stored["queries"]["q7"]
+    assert (item["status"], item["grade"]) == ("not returned", 1)
 
 
 def test_names_of_others_stay_text(summary):
@@ -61,19 +65,3 @@ def test_names_of_others_stay_text(summary):
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     assert "style=" not in page, "the policy of the page lets no inline style through"
-
-
-def test_a_run_of_nothing_relevant_has_no_statuses(tmp_path):
-    run = make_run(tmp_path)
-    gold = {id_: tuple(replace(item, grade=0) for item in items) for id_, items in run.gold.items()}
-    assert "statuses" not in report(summarise(replace(run, gold=gold))).tables
-
-
-def test_the_exported_file_holds_every_item(summary):
-    export(summary)
-    stored = json.loads((summary.run.folder / "attribution.json").read_text(encoding="utf-8"))
-    assert stored["totals"] == dict(summary.attribution.totals())
-    assert stored["queries"].keys() == summary.run.queries.keys()
-    assert sum(map(len, stored["queries"].values())) == stored["items"]
-    (item,) = stored["queries"]["q7"]
-    assert (item["status"], item["grade"]) == ("not returned", 1)

@@ -27,6 +27,7 @@ from assay.eval.report.renderers import markdown, page
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.report.result import StudyResult
 from assay.eval.report.scatter import draw_scatter
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.retrievers.base import AssayError
 
@@ -149,7 +150,7 @@ def test_rows_and_columns_agree_in_all_faces(values):
     assert shown == [row.name for row in rows]
 
 
-def test_an_estimate_has_its_ends_in_frames_and_metrics():
+def test_cells_have_ends_units_and_drawn_values_of_their_own():
     report = make_report()
     frame = tabulate(report.tables["systems"])
     assert list(frame.columns) == ["score", "gain", "gain_low", "gain_high", "n"]
@@ -158,6 +159,11 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics():
     metrics = list_metrics(report)
     assert metrics["systems/dense/gain"] == -0.2
     assert "systems/dense/gain_low" not in metrics
+    table = Table("shares", "Shares", COLUMNS, ROWS, plot=Plot("gain", "share"))
+    assert [find_drawn(table, row) for row in ROWS] == [ROWS[0].gain, None, None]
+    column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
+    assert column.numeric
+    assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +205,6 @@ def test_two_figures_are_drawn_with_what_none_beats():
     scatter = Scatter("score by queries", across="n", down="score", front=lambda row: row.n < 9)
     table = Table("dots", "Dots", COLUMNS, rows, scatters=[scatter], shaded=True)
     drawn = draw_scatter(table, scatter)
-    assert drawn is not None
     assert [mark.number for mark in drawn.marks] == [4, 1, 2, 3]  # the front is drawn last
     assert [mark.front for mark in drawn.marks] == [False, True, True, True]
     assert drawn.path.count("V") == 2, "the slower, worse one makes no step"
@@ -231,27 +236,10 @@ def test_figures_are_drawn_as_bars(capsys):
     assert page.render(replace(report, blocks=[replace(table, rows=[])]))
 
 
-def test_of_shares_no_other_figure_is_drawn():
-    table = Table("shares", "Shares", COLUMNS, ROWS, plot=Plot("gain", "share"))
-    assert [find_drawn(table, row) for row in ROWS] == [ROWS[0].gain, None, None]
-
-
-def test_rows_of_other_units_are_printed_by_their_own():
-    column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
-    assert column.numeric
-    assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
-
-
-def test_a_link_leads_from_the_markdown_too():
-    column = Column("name", "Run", link=lambda row: f"../a (b)|{row.name}/report.html")
-    table = Table("runs", "Runs", [column], ROWS[:1])
-    told = markdown.render(replace(make_report(), blocks=[table]))
-    assert "| [bm25](../a%20%28b%29%7Cbm25/report.html) |" in told
-
-
 DOTS = (("fast", 0.2, 1), ("slower, worse", 0.1, 2), ("slower, better", 0.6, 3), ("last", 0.5, 9))
 
 
+@in_json("id", "systems")
 @dataclass(frozen=True)
 class Found:
     id: str = "id"
@@ -260,8 +248,9 @@ class Found:
     def environment(self):
         return {}
 
-    def as_json(self):
-        return {"id": self.id, "systems": [row.name for row in ROWS]}
+    @property
+    def systems(self) -> list[str]:
+        return [row.name for row in ROWS]
 
 
 def test_a_result_gives_each_face(tmp_path):
@@ -274,7 +263,6 @@ def test_a_result_gives_each_face(tmp_path):
         "trial.json", "summary.json", "report.md", "report.html",
     }  # fmt: skip
     shown = result._repr_html_()
-    assert shown is not None
     assert "<svg" in shown
     assert shown.count("<tr") == 2 + len(ROWS)  # pandas names the index in a row of its own
     assert len(result.plot().get_yticklabels()) == 2

@@ -13,7 +13,7 @@ from samples.report import DOCUMENTS, HOSTILE, QUERIES, drop_types, make_run
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report import markdown
 from assay.eval.report.formats import amount, interval, score, size
-from assay.eval.report.plots import LinearAxis, LogAxis, staircase
+from assay.eval.report.plots import LogAxis
 from assay.eval.report.run_page.excerpts import list_pieces
 from assay.eval.report.run_page.page import list_queries, write
 from assay.eval.report.run_page.queries import query_rows, slowest, worst
@@ -65,14 +65,6 @@ def read_details(page):
 # The files
 
 
-def test_both_files_lie_in_the_runs_folder_and_nothing_half_written(summary):
-    path = write(summary)
-    folder = summary.run.folder
-    assert path == folder / "report.html"
-    assert {file.name for file in folder.glob("*report*")} == {"report.html", "report.md"}
-    assert not [file for file in folder.iterdir() if file.name.startswith(".")]
-
-
 def test_the_page_asks_for_nothing_and_its_policy_fits_its_script_and_style(page):
     tags = Elements(page).tags
     assert not {"link", "img", "iframe", "object"} & {tag for tag, _ in tags}
@@ -110,18 +102,22 @@ def test_the_figures_shown_are_those_of_the_summary(summary, page):
 # What is told of a run
 
 
-def test_a_whole_run_with_degraded_and_silent_queries_says_so_first(told):
+def test_the_tables_are_of_the_queries_of_the_run(told, summary):
     silent, degraded, *_ = told.warnings
     assert silent == "nothing is returned for 1 of 8 queries"
     assert "letters: index down <b>" in degraded
     assert not any("sample" in line for line in told.warnings)
-
-
-def test_a_sample_is_declared_in_both_files(tmp_path):
-    summary = summarise(make_run(tmp_path, limit=3))
-    path = write(summary)
-    for file in (path, path.with_suffix(".md")):
-        assert "A sample: 3 of 8 queries" in file.read_text(encoding="utf-8")
+    counted = read(told.tables["found_at"], "queries")
+    assert list(counted) == ["1", "2–3", "4–5", "6–10", "11–20", "21–100", "none"]
+    assert sum(counted.values()) == len(QUERIES)
+    assert counted["none"] == sum(row.found_at is None for row in query_rows(summary))
+    rows = worst(query_rows(summary))
+    assert tuple(told.tables["worst"].rows) == rows
+    scores = [row.score for row in rows]
+    assert scores == sorted(scores)
+    assert max(scores) < 1
+    assert rows[0].id == "q7"
+    assert rows[0].found_at is None
 
 
 def test_a_run_without_latency_or_types_has_a_report(tmp_path):
@@ -139,48 +135,15 @@ def read(table, key):
     return {table.columns[0].read(row): column.read(row) for row in table.rows}
 
 
-def test_types_have_the_number_of_their_queries(told):
-    counted = {"a|b": 1, "boats": 1, "light": 2, "moon": 3, "none": 1}
-    assert read(told.tables["by_type"], "n") == counted
-
-
-def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(summary, told):
-    counted = read(told.tables["found_at"], "queries")
-    assert list(counted) == ["1", "2–3", "4–5", "6–10", "11–20", "21–100", "none"]
-    assert sum(counted.values()) == len(QUERIES)
-    assert counted["none"] == sum(row.found_at is None for row in query_rows(summary))
-
-
-def test_worst_are_the_lowest_scores_below_one(summary, told):
-    rows = worst(query_rows(summary))
-    assert tuple(told.tables["worst"].rows) == rows
-    scores = [row.score for row in rows]
-    assert scores == sorted(scores)
-    assert max(scores) < 1
-    assert rows[0].id == "q7"
-    assert rows[0].found_at is None
-
-
-def test_slowest_are_timed_queries_in_falling_time(summary):
-    rows = slowest(query_rows(summary))
-    assert len(rows) == 5
-    times = [row.milliseconds for row in rows]
-    assert times == sorted(times, reverse=True)
-    assert re.fullmatch(r"(words|letters|fusion) \d+\u00a0%", rows[0].slowest_stage)
-
-
 # Drill-downs
 
 
-def test_a_drill_down_marks_exactly_the_gold_it_covers(page):
-    """Offsets are in code points; two emoji stand before this gold."""
+def test_a_drill_down_marks_the_gold_and_says_where_it_was_found(page, summary):
+    # Offsets are in code points; two emoji stand before this gold.
     hit = read_details(page)["queries"]["q2"]["hits"][0]
     assert hit["pieces"][1] == "turns once in ten seconds"
     assert "".join(hit["pieces"]) == DOCUMENTS["lamps.md"].split("\n\n")[0]
     assert hit["grades"] == [1]
-
-
-def test_a_long_passage_is_cut_to_where_its_gold_is(page):
     details = read_details(page)
     hit = details["queries"]["q5"]["hits"][0]
     assert hit["pieces"][1] == "the anode is replaced"
@@ -189,9 +152,6 @@ def test_a_long_passage_is_cut_to_where_its_gold_is(page):
     shelved = details["passages"][hit["passage"]]["text"]
     assert shelved.endswith(" …")
     assert len(shelved) < 710
-
-
-def test_gold_says_at_which_rank_it_was_found(summary, page):
     queries = read_details(page)["queries"]
     for id_, joined in summary.run.joined.items():
         for item in queries[id_]["gold"]:
@@ -205,16 +165,6 @@ def test_gold_says_at_which_rank_it_was_found(summary, page):
     assert queries["q7"]["gold"][0]["rank"] is None
     assert queries["q7"]["hits"] == []
     assert queries["q4"]["gold"][0]["grade"] == 3
-
-
-def test_gold_judged_not_relevant_is_counted_apart(page):
-    query = read_details(page)["queries"]["q3"]
-    assert len(query["gold"]) == 1
-    assert query["irrelevant"] == 1
-    assert "irrelevant" in {hit.get("judged") for hit in query["hits"]}
-
-
-def test_each_stage_tells_where_the_gold_stood(summary, page):
     query = read_details(page)["queries"]["q1"]
     trace = summary.run.rankings["q1"].trace
     assert [stage["name"] for stage in query["stages"]] == ["words", "letters", "fusion"]
@@ -222,11 +172,6 @@ def test_each_stage_tells_where_the_gold_stood(summary, page):
         ids = [id_ for id_, _ in entry.candidates]
         assert stage["gold"] == [ids.index("tides.md#0") + 1]
         assert stage["candidates"] == len(ids)
-
-
-def test_text_is_stored_once(page):
-    passages = read_details(page)["passages"]
-    assert len({passage["chunk"] for passage in passages}) == len(passages)
 
 
 def test_a_large_collection_keeps_the_worst_and_the_slowest(summary, monkeypatch):
@@ -342,18 +287,3 @@ def test_a_log_axis_holds_its_values_in_order(values):
     assert axis.low <= min(values) * 1.001
     assert axis.high >= max(values) * 0.999
     assert 3 <= len(axis.ticks) <= 12
-
-
-def test_times_of_zero_have_a_place():
-    axis = LogAxis.around([0.0, 0.0])
-    assert axis.place(0.0) == 0
-    assert axis.low < axis.high
-
-
-def test_places_stay_on_the_axis():
-    assert [LinearAxis().place(value) for value in (-1, 0.25, 2)] == [0, 25, 100]
-
-
-def test_a_staircase_climbs_to_all():
-    path = staircase([1.0, 10.0], LogAxis(1, 100))
-    assert path == "M0 100H0V50H50V0H100"

@@ -29,25 +29,13 @@ def measure(what, documents, queries):
     return run(what, collection=collection, track=False)
 
 
-def test_passages_that_a_reranker_cuts_are_counted_and_told():
+def test_texts_that_a_reranker_or_an_encoder_cuts_are_counted_and_told():
     found = measure(RERANKED, LONG, QUERIES)
     assert found.stored.manifest.cut == {"rerank": 1}
     page = (found.stored.folder / "report.md").read_text()
     assert "Models did not read all texts to their end, over 2 queries (rerank: 1)" in page
-
-
-def test_whether_a_pair_is_in_the_cache_makes_no_difference():
-    for name in ("once", "twice"):
-        found = measure({**RERANKED, "name": name}, LONG, QUERIES)
-        assert found.stored.manifest.cut == {"rerank": 1}
-
-
-def test_a_query_that_an_encoder_cuts_is_counted():
     found = measure(DENSE, {**LONG, "d1": "The ferry sails."}, {**QUERIES, "q1": FILLER})
     assert found.stored.manifest.cut == {"query": 1}
-
-
-def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted():
     legs = RERANKED["retriever"]["legs"]
     stages = [{"type": "semantic"}]
     what = {"name": "staged", "retriever": {"type": "pipeline", "legs": legs, "stages": stages}}

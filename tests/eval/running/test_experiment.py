@@ -1,6 +1,5 @@
 """What can be run from Python: functions, objects, rankings and configs of every form."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from assay import compare, run, search
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.eval.runs.summary.exports import PER_QUERY, read_queries
 from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer
 
@@ -27,7 +25,6 @@ HARBOUR = {
     "queries": QUERIES,
     "judgments": {"q1": {"d1": 1}, "q2": {"d2": 2}},
 }
-SPANS = {**HARBOUR, "judgments": {"q1": ["ferry sails"], "q2": ["Dogs travel"]}, "name": "spans"}
 ANSWERS = {"when does the ferry sail": ["d1", "d2"], "dogs": ["d3", "d2"]}
 
 
@@ -83,17 +80,6 @@ def test_all_that_answers_alike_scores_alike():
     assert list(means.index) == list("abcdef")
     assert (means["MRR@10"] == 0.75).all()
     assert list(compared.per_query("MRR@10")["a"]) == [1, 0.5]
-
-
-def test_what_a_query_says_is_no_formula_in_the_table():
-    asked = {"q1": '=HYPERLINK("https://example.org")', "q2": "'=1+1", "q3": "it's 3-4"}
-    judgments = {query: {"d1": 1} for query in asked}
-    mine = {**HARBOUR, "queries": asked, "judgments": judgments, "name": "formulas"}
-    path = run(lambda query, k: ["d1"], collection=mine, track=False).stored.folder / PER_QUERY
-    with path.open(newline="") as file:
-        cells = [row["text"] for row in csv.DictReader(file)]
-    assert cells == [f"'{asked['q1']}", f"'{asked['q2']}", asked["q3"]]
-    assert read_queries(path)["text"] == list(asked.values())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from tools.recording_progress import RecordingProgress
 
 from assay.eval.running.importing import import_runs
-from assay.retrievers.base import AssayError
 
 CARD = """name: small
 title: Small
@@ -41,13 +40,3 @@ def test_other_ties_and_again_make_other_runs(folder):
     made = {outcome.folder for outcome in take(folder)[0]}
     for changed in (take(folder, ties="ids"), take(folder, rerun=True)):
         assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
-
-
-def test_what_is_wrong_is_one_line(folder):
-    with (folder / "run.trec").open("a") as file:
-        file.write("q Q0 d1\n")
-    with pytest.raises(AssayError, match=r"run\.trec:7: not 6 columns"):
-        take(folder)
-    (folder / "run.trec").unlink()
-    with pytest.raises(AssayError, match=r"run\.trec: there is no such file"):
-        take(folder)

@@ -45,23 +45,3 @@ def test_scores_are_those_of_a_run_alone(run, names):
         assert list(found) == list(expected)
         assert found == expected
         assert [list(of) for of in found.values()] == [list(of) for of in expected.values()]
-
-
-def test_a_pattern_is_scored_once(run, monkeypatch):
-    scored = []
-    real = measures.score
-
-    def count(names, joined, gold):
-        scored.append(len(gold) if "nDCG@10" in names else 0)
-        return real(names, joined, gold)
-
-    monkeypatch.setattr(measures, "score", count)
-    points = PointScores(BOUNDED)
-    for _ in range(2):
-        points.score(run, BOUNDED)
-    assert sum(scored) == len(run.gold)
-
-
-def test_other_measures_are_scored_as_ever(run):
-    found = generated_answers.score(run, ["MRR@10"])
-    assert PointScores(["nDCG@3"]).score(run, ["MRR@10"]) == found

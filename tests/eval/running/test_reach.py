@@ -37,20 +37,14 @@ def resolve(legs, **values):
     return make_config({"name": "test", "retriever": retriever, **values}, (), "test.yaml")
 
 
-def test_a_function_is_asked_for_as_many_hits_as_the_deepest_measure_looks_at():
+def test_no_measure_looks_further_than_the_hits_that_are_kept():
     found = judge(give_all, measures=["Recall@130", "nDCG@10"])
     assert found.stored.manifest.depth == 130
     assert found.tables["measures"].loc["Recall@130", "mean"] == 1
-
-
-def test_a_depth_below_a_measure_that_is_named_is_refused():
     with pytest.raises(AssayError, match=r"depth: 100 hits .* Recall@130 looks at 130; allowed"):
         judge(give_all, measures=["Recall@130"], depth=100)
     with pytest.raises(AssayError, match=r"test.yaml: depth: 50 hits .* nDCG@60 looks at 60"):
         resolve({"a": 100}, depth=50, measures=["nDCG@60"])
-
-
-def test_by_default_there_are_no_measures_beyond_the_depth():
     assert find_reach(judge(give_all, depth=5).stored.measures) == 5
     for config in (resolve({"a": 100}, depth=5), resolve({"a": 5})):
         assert config.measures == [name for name in DEFAULT if name in config.measures]
@@ -58,12 +52,9 @@ def test_by_default_there_are_no_measures_beyond_the_depth():
     assert resolve({"a": 100}).measures == list(DEFAULT)
 
 
-def test_one_leg_alone_hands_on_as_many_as_a_measure_looks_at():
+def test_legs_hand_on_as_many_as_a_measure_looks_at_or_it_is_refused():
     config = resolve({"a": 100}, measures=["Recall@1000"])
     assert (config.depth, config.retriever.legs["a"].depth) == (1000, 1000)
-
-
-def test_several_legs_that_hand_on_fewer_are_refused_with_the_way_out():
     way = r"no leg hands on more than 100; .* retriever.legs.a.depth=200 retriever.legs.b.depth=200"
     with pytest.raises(AssayError, match=way):
         resolve({"a": 100, "b": 60}, measures=["Recall@200"])
@@ -77,16 +68,13 @@ def test_a_stored_run_is_not_judged_further_than_it_goes():
     assert found.stored.score(["Recall@100"])["Recall@100"] == {"q1": 0.5, "q2": 1}
 
 
-def test_rankings_that_all_end_at_one_length_are_told_of():
+def test_rankings_and_legs_that_end_before_a_measure_are_told_of():
     hits = list(DOCUMENTS)[:50]
     rows = [{"qid": q, "docno": d, "score": -i} for q in ("q1", "q2") for i, d in enumerate(hits)]
     told = judge(DataFrame(rows), measures=["Recall@100"]).found.shallow
     assert told.startswith("No ranking has more than 50 hits, and Recall@100 looks at 100")
     assert judge(DataFrame(rows), measures=["Recall@50"]).found.shallow == ""
     assert judge(DataFrame(rows[:-1]), measures=["Recall@100"]).found.shallow == ""
-
-
-def test_legs_that_end_before_a_measure_are_told_of():
     legs = {"a": {"type": "bm25", "depth": 30}}
     config = {"name": "t", "retriever": {"type": "pipeline", "legs": legs}}
     found = judge(config, measures=["nDCG@10"]).stored

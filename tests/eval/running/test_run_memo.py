@@ -46,15 +46,6 @@ def append(name):
     return lambda folder: (folder / name).write_text("other", encoding="utf-8")
 
 
-def test_what_stands_is_left(tmp_path, written):
-    run = make_run(tmp_path, "run", [1, 2, 0])
-    first, page = write_report(run)
-    second, same = write_report(run)
-    assert written == [page]
-    assert same == page
-    assert dict(first.scores) == dict(second.scores)
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -53,21 +52,6 @@ def check_whole(target, queries, judgments):
     collection = load(str(target))
     assert (len(collection.queries), collection.judgments) == (queries, judgments)
     assert [str(found) for found in check(find_card(str(target)))] == []
-
-
-@pytest.mark.slow
-def test_no_question_added_at_once_is_lost(target):
-    context = get_context("fork")
-    for begin in range(1, 1 + ROUNDS * PROCESSES, PROCESSES):
-        barrier = context.Barrier(PROCESSES)
-        files = [ask(number) for number in range(begin, begin + PROCESSES)]
-        adding = [context.Process(target=add, args=(barrier, file, target)) for file in files]
-        for process in adding:
-            process.start()
-        for process in adding:
-            process.join()
-        assert [process.exitcode for process in adding] == [0] * PROCESSES
-        check_whole(target, begin + PROCESSES, begin + PROCESSES)
 
 
 @pytest.mark.parametrize("without_locks", [False, True])
@@ -121,7 +105,6 @@ def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(target, 
     arguments = words(target)
     with changing(target):
         second = call(*arguments)
-        assert second.stderr
         said = second.stderr.readline()
         author.add(ask(1), target)
     _, errors = second.communicate()
@@ -139,7 +122,6 @@ def test_of_two_that_make_a_collection_the_second_is_refused(target):
     with changing(target.with_name("new")):
         both = [call(*name), call(*name)]
         for process in both:
-            assert process.stderr
             assert process.stderr.readline().startswith("waiting for")
     said = [process.communicate()[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2]

@@ -1,6 +1,5 @@
 """What a run costs: from the calls it makes to its table, its report, JSON and MLflow."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from assay.eval.cli.main import assay
 from assay.eval.cli.run import print_summary
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.run_page import page as report
-from assay.eval.running.figures import Figures
 from assay.eval.running.run import make_run
-from assay.eval.runs.summary.cost import dollars, tell_queries
+from assay.eval.runs.json_form import to_json
+from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet
@@ -58,7 +57,6 @@ def run(config, rerun=False):
 def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys):
     config = make_config(server, encoder=1.0, reranker=2.0)
     first, second = run(config), run(config, rerun=True)
-    assert first.cost is not None
     assert first.cost == second.cost
     # A query is a word, which the server counts as 2 tokens, and one search.
     assert first.cost.queries == pytest.approx(1000 * 2e-6 + 2.0)
@@ -70,7 +68,7 @@ def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys
     shown = capsys.readouterr().out
     assert "USD per 1,000 queries" in shown
     assert "2.00" in shown
-    assert first.as_json()["cost"]["unpriced"] == []
+    assert to_json(first)["cost"]["unpriced"] == []
     page = report.write(first)
     assert "<dt>USD per 1,000 queries</dt><dd>2.00</dd>" in page.read_text()
     assert "| USD per 1,000 queries | 2.00 |" in page.with_suffix(".md").read_text()
@@ -83,7 +81,6 @@ def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys
 
 def test_where_no_price_is_known_no_figure_is_given(server, capsys):
     summary = run(make_config(server, encoder=1.0))
-    assert summary.cost is not None
     assert summary.cost.queries is None
     assert summary.cost.unpriced == ("rerank",)
     print_summary(summary)
@@ -91,14 +88,6 @@ def test_where_no_price_is_known_no_figure_is_given(server, capsys):
     assert "No price known of" in shown
     assert "USD per 1,000 queries" not in shown
     assert "cost/usd_per_1000_queries" not in describe(summary).metrics
-
-
-def test_what_runs_here_has_no_cost(server):
-    words = {"legs": {"words": {"type": "bm25"}}}
-    plain = {"name": "words", "dataset": "datasets/mine", "latency": {"queries": 0}}
-    summary = run(RunConfig.model_validate({**plain, "retriever": words}))
-    assert summary.cost is None
-    assert summary.as_json()["cost"] is None
 
 
 @pytest.mark.parametrize(
@@ -119,14 +108,6 @@ def test_compare_tells_both_costs(server):
     (page,) = Path().glob("reports/compare-*/report.html")
     assert "USD per 1,000 queries: 2.00 → 0." in page.read_text()
     assert "| USD per 1,000 queries | 2.00 → 0 |" in page.with_suffix(".md").read_text()
-
-
-def test_a_sweep_tells_costs_where_there_are_any(server):
-    figures = Figures.of(run(make_config(server, encoder=1.0, reranker=2.0)))
-    unknown = Figures.of(run(make_config(server, encoder=1.0)))
-    assert (tell_queries(figures.cost), tell_queries(unknown.cost)) == ("2.00", "unknown")
-    assert (figures.usd, unknown.usd) == (pytest.approx(2.002), None)
-    assert (tell_queries(None), replace(figures, cost=None).usd) == ("0", 0)
 
 
 def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatch):
@@ -150,7 +131,6 @@ def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatc
     tokens = sum(
         len(text.encode()) // 4 for call in writer.calls for text in call.texts
     ) + 10 * len(writer.calls)
-    assert summary.cost is not None
     assert summary.cost == rerun.cost
     assert summary.cost.queries is not None
     assert summary.cost.queries > 1000 * tokens / 1e6 / len(QUERIES)

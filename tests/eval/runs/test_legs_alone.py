@@ -17,7 +17,6 @@ from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write
-from assay.retrievers.base import IndexReport
 
 LEG = LegAlone(
     "keyword",
@@ -28,7 +27,7 @@ LEG = LegAlone(
 )
 
 
-def test_a_leg_scores_what_it_does_without_the_others(tmp_path):
+def test_a_leg_scores_what_it_does_without_the_others_where_there_was_a_fusion(tmp_path):
     both = make_run(tmp_path)
     legs = {item.leg: item for item in score_legs(both, "nDCG@10")}
     assert list(legs) == ["words", "letters"]
@@ -38,9 +37,6 @@ def test_a_leg_scores_what_it_does_without_the_others(tmp_path):
         assert item.scored == alone
         assert item.fused == fused
         assert item.gain.value == pytest.approx(alone.value - fused.value)
-
-
-def test_no_leg_stands_beside_what_was_not_fused(tmp_path):
     run = make_run(tmp_path, legs=("words",))
     rankings = {
         query: replace(ranking, trace=tuple(item for item in ranking.trace if item.kind == "leg"))
@@ -110,14 +106,3 @@ def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text):
     assert re.findall(r"<[^>]*>", html) == ["<code>", "</code>"] * html.count("<code>")
     assert unescape(re.sub(r"</?code>", "`", html)) == text
     assert not re.search(r"`[^`\n]+`", unescape(re.sub(r"<code>.*?</code>", "\n", html)))
-
-
-def test_chunks_read_in_part_are_told():
-    facts = {"unread": 12, "window": 512}
-    index = IndexReport(1300, facts=facts)
-    assert describe_unread(index) == (
-        "12 of 1,300 chunks are longer than the encoder's 512 tokens; the rest is "
-        "ignored. Lower `max_tokens`, or set `windows: max`"
-    )
-    for none in ({}, {"unread": 0, "window": 512}):
-        assert describe_unread(replace(index, facts=none)) == ""

@@ -16,6 +16,7 @@ from assay.eval.report.run_page.page import write
 from assay.eval.running import timing
 from assay.eval.running.timing import System, find_timing
 from assay.eval.runs import machine_load
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySample, LatencySettings, measure
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad, Usage, read_usage
 from assay.eval.runs.summary.summary import summarise
@@ -72,46 +73,40 @@ def cores(*idle):
 def test_processes_that_spin_beside_the_timing_are_seen():
     with spinning():
         found = measure(Pauses(), [("q", "x")], 10, LatencySettings(), Quiet()).load
-    assert found is not None
     assert found.is_busy()
     assert found.words.startswith("other processes used ")
 
 
-def test_what_nobody_uses_and_what_this_process_uses_is_not_of_others(monkeypatch):
-    # In a second, two cores were idle for 1.06 together; 0.9 was this process's: 0.04 of 2 remain.
-    use_readings(
-        monkeypatch, Usage(10, 5, cores(100, 200)), *[Usage(11, 5.9, cores(100.1, 200.96))] * 2
-    )
-    found = LoadMeter(asks_server=False).end()
-    assert found.others == pytest.approx(0.02)
-    assert found.own == pytest.approx(0.45)
-    assert (found.cores, found.seconds, found.is_busy()) == (2, 1, False)
+SERVED = [
+    Usage(0.3, 0, cores(0.25, 0.25)), Usage(9.3, 1, cores(0.25, 0.25)),
+]  # fmt: skip
 
 
-def test_the_work_of_a_server_that_is_asked_is_not_of_others(monkeypatch):
-    # Idle in the pauses before and after; while queries are timed both cores are at work.
-    readings = [
-        Usage(0, 0, cores(0, 0)), Usage(0.25, 0, cores(0.25, 0.25)),
-        Usage(0.3, 0, cores(0.25, 0.25)), Usage(9.3, 1, cores(0.25, 0.25)),
-        Usage(9.3, 1, cores(0.25, 0.25)), Usage(9.55, 1, cores(0.5, 0.4)),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("asks_server", "readings", "others", "own", "seconds"),
+    [
+        # In a second, two cores were idle for 1.06 together; 0.9 was this process's: 0.04 remain.
+        (False, [Usage(10, 5, cores(100, 200)), *[Usage(11, 5.9, cores(100.1, 200.96))] * 2],
+         0.02, 0.45, 1),
+        # A server that is asked: idle in the pauses before and after, both cores at work between.
+        (True, [Usage(0, 0, cores(0, 0)), Usage(0.25, 0, cores(0.25, 0.25)), *SERVED,
+                Usage(9.3, 1, cores(0.25, 0.25)), Usage(9.55, 1, cores(0.5, 0.4))],
+         0.1, None, None),
+        (False, SERVED, 17 / 18, None, None),
+        # A short timing is followed by a look at the machine.
+        (False, [Usage(0, 0, cores(0)), Usage(0.1, 0.1, cores(0)), Usage(0.5, 0.1, cores(0.39))],
+         0.02, None, 0.1),
+    ],
+)  # fmt: skip
+def test_others_use_what_is_neither_idle_nor_of_this_process_nor_of_its_server(
+    monkeypatch, asks_server, readings, others, own, seconds
+):
     use_readings(monkeypatch, *readings)
-    found = LoadMeter(asks_server=True).end()
-    assert found.others == pytest.approx(0.1 / 1)
-    use_readings(monkeypatch, *readings[2:4])
-    assert LoadMeter(asks_server=False).end().is_busy()
-
-
-def test_a_short_timing_is_followed_by_a_look_at_the_machine(monkeypatch):
-    use_readings(
-        monkeypatch,
-        Usage(0, 0, cores(0)),
-        Usage(0.1, 0.1, cores(0)),
-        Usage(0.5, 0.1, cores(0.39)),
-    )
-    found = LoadMeter(asks_server=False).end()
-    assert found.others == pytest.approx(0.02)
-    assert found.seconds == pytest.approx(0.1)
+    found = LoadMeter(asks_server).end()
+    assert found.others == pytest.approx(others)
+    assert found.is_busy() == (others > 0.5)
+    assert own is None or (found.own, found.cores) == (pytest.approx(own), 2)
+    assert seconds is None or found.seconds == pytest.approx(seconds)
 
 
 def test_the_work_of_children_is_own_work():
@@ -123,7 +118,6 @@ def test_the_work_of_children_is_own_work():
     child = subprocess.Popen(
         [sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert child.stdout
     child.stdout.readline()
     running = read_usage()
     child.communicate()
@@ -165,7 +159,6 @@ def test_cpu_time_is_measured_by_stage():
     assert sample.cpu["compute"] >= 5
     assert sample.cpu["wait"] < 10 < 20 <= sample.milliseconds["wait"]
     assert sample.cpu["total"] >= sample.cpu["compute"]
-    assert found.load is not None
     assert found.load.seconds < 60
 
 
@@ -213,7 +206,7 @@ def test_tables_say_that_others_worked_and_have_cpu_time(run, found, told, capsy
         assert re.search(r" ask 1.00 .* – +2", shown)
         assert "| words | 28.0 (" in texts[2]
         assert "| 3.50 | 2 |" in texts[2]
-    as_json = summary.as_json()
+    as_json = to_json(summary)
     assert as_json["load"] == (found and {**found.model_dump(), "disturbed": found is BUSY})
     assert as_json["cpu_ms"] == {"total": 4.5, "words": 3.5}
 
@@ -233,7 +226,6 @@ def test_what_was_timed_is_kept_until_it_is_asked_for_again(run, tmp_path, obser
         queries, limits = list(collection.queries), LatencySettings(warm_up=0)
         systems = {"one": System(Pauses, 5), "two": System(Pauses, 5)}
         found = find_timing(path, systems, collection, limits, queries, Quiet(), 1, rerun)
-        assert found is not None
         return found.load
 
     observe(BUSY)

@@ -290,14 +290,11 @@ def test_a_word_of_what_may_not_be_read_is_a_leak_wherever_it_stands(where):
     assert MARK not in str(raised.value).casefold()
 
 
-def test_words_of_a_retriever_that_no_document_or_a_readable_one_holds_are_no_leak():
+def test_words_that_may_be_read_or_were_asked_are_no_leak():
     collection = make(READABLE, SECRET)
     told = "lookup: pipe, flow; 0.5 of valves"
     ranking = replace(FINE, trace=(replace(STEP, note=told, counts={"lookups": 1}),))
     assert search(Foreign(ranking), collection, collection.queries[0], 10) == ranking
-
-
-def test_what_was_asked_is_no_leak():
     collection = make(READABLE, SECRET)
     query = replace(collection.queries[0], text=f"the {SHOWN}?")
     assert search(Foreign(LEAKS["note"]), collection, query, 10) == LEAKS["note"]

@@ -1,6 +1,5 @@
 """Calls made again: counted in the manifest, shown where there were any, in no latency."""
 
-import json
 import time
 from dataclasses import replace
 
@@ -10,8 +9,8 @@ from samples.planned_runs import Planned, make_collection
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet, StageTrace
@@ -51,7 +50,7 @@ def test_searches_and_timed_ones_are_counted(make, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: now.append(now[-1] + seconds))
     run = make(2)
     assert run.manifest.retries == 4
-    assert summarise(run).as_json()["retries"] == 4
+    assert to_json(summarise(run))["retries"] == 4
     waited = [entry.waited for ranking in run.rankings.values() for entry in ranking.trace]
     assert waited == [0.0, WAITED, 0.0, WAITED]
     assert max(sample.milliseconds["total"] for sample in run.latency) < WAITED / 1e6
@@ -68,17 +67,3 @@ def test_they_are_shown_where_there_were_any(every, make, capsys):
     assert (line in page.read_text()) == bool(every)
     figures = {row[0]: row[1] for row in describe(summary).figures}
     assert figures.get("retries") == (2 if every else None)
-
-
-def test_a_run_of_an_earlier_version_is_read(make):
-    run = make(2)
-    manifest = json.loads((run.folder / "manifest.json").read_text())
-    del manifest["retries"]
-    (run.folder / "manifest.json").write_text(json.dumps(manifest))
-    rows = [json.loads(line) for line in (run.folder / "rankings.jsonl").read_text().splitlines()]
-    for row in rows:
-        row["trace"] = [entry[:6] for entry in row["trace"]]
-    (run.folder / "rankings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    read = load(run.folder)
-    assert read.manifest.retries == 0
-    assert {entry.waited for ranking in read.rankings.values() for entry in ranking.trace} == {0.0}

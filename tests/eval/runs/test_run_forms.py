@@ -37,25 +37,6 @@ def test_every_form_of_a_run_is_the_same_ranking(tmp_path, text, packed):
     assert read_run_file(path).systems == {"theirs": RANKED}
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('{"q1": {"d1": 1}, "q1": {"d2": 1}}', "the key q1 stands twice"),
-        ('[{"query": "q1"}]', "item 1: not a ranking"),
-        ('{"q1": 7}', "q1: `ranking` is not a list of hits"),
-        ('{"q1": {"d1": "high"}}', "q1: d1: the score 'high' is not a finite number"),
-        ("[1, 2", ":1: not a ranking"),
-    ],
-)
-def test_what_is_no_run_is_named(tmp_path, text, told):
-    path = tmp_path / "theirs.json"
-    path.write_text(text)
-    with pytest.raises(AssayError, match=told) as error:
-        read_run_file(path)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\r\n"])
 def test_a_table_may_name_its_separator(first):
     reader = split_table(f"{first}question;quote\nwhen, and where?;a,b,c,d\n")

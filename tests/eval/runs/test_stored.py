@@ -2,7 +2,6 @@
 
 import errno
 import io
-import json
 import os
 import re
 from dataclasses import replace
@@ -18,12 +17,11 @@ from assay.eval.collections.check import check_judged
 from assay.eval.report.run_page.page import write
 from assay.eval.runs import stored_files
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.rows import encode_ranking, encode_row, read_ranking
 from assay.eval.runs.stored import find, load
 from assay.eval.runs.stored_files import StoredRankings
 from assay.eval.runs.summary.exports import FILES, export
 from assay.eval.runs.summary.summary import summarise
-from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
+from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
@@ -138,12 +136,3 @@ def test_a_ranking_that_was_changed_is_not_gone_on_with(tmp_path):
     rankings.write_text(rankings.read_text().replace('"query":"q0"', '"query":"q1"'))
     with pytest.raises(AssayError, match="the ranking of query q1 was changed since it was stored"):
         make_run(tmp_path, "run", [1, 2])
-
-
-def test_a_ranking_comes_back_as_it_was_stored(tmp_path):
-    chunk = Chunk("d0", "d0", 0, 4, "text", "Title", ("Head",))
-    hit = Hit(chunk, 0.5, {"dense": LegRank(3, 0.25), "keyword": LegRank(1, 7.0)})
-    step = StageTrace("dense", "leg", 1.5, (("d0", 0.25),), "a note", {"retries": 1})
-    ranking = Ranking((hit,), (step,), (), ("a fault",))
-    row = json.loads(encode_row(encode_ranking("q", ranking)))
-    assert read_ranking(row, {"d0": chunk}) == ranking

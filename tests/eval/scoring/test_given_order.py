@@ -1,11 +1,9 @@
 """The order in which a system returns its hits is the ranking, whatever their scores."""
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import ir_measures
@@ -14,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame
 from samples.planned_runs import make_collection
+from tools.http_services import serving
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.configs.config import RunConfig
@@ -57,20 +56,6 @@ class Given:
     hits: Pairs = ()
 
 
-class Service(BaseHTTPRequestHandler):
-    """Answers with `Given.hits`."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.end_headers()
-        rows = [{"id": id_, "score": score} for id_, score in Given.hits]
-        self.wfile.write(json.dumps({"hits": rows}).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 def langchain(documents):
     from langchain_core.documents import Document as Text
     from langchain_core.retrievers import BaseRetriever
@@ -110,10 +95,11 @@ def haystack(documents):
 
 @pytest.fixture(scope="module")
 def url():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
+    def answer(*_):
+        return {"hits": [{"id": id_, "score": score} for id_, score in Given.hits]}
+
+    with serving(answer) as address:
+        yield address
 
 
 def frame(hits, *columns):

@@ -147,10 +147,21 @@ def test_a_stored_name_is_the_one_found(name):
         assert show_name(found) == found
 
 
-def test_names_in_a_list():
+def test_what_is_known_of_measures_and_their_names_in_a_list():
     text = "Success@5, nDCG(dcg='log2', judged_only=True)@10 ,R@2000tok"
     listed = ["Hit@5", "nDCG(judged_only=True)@10", "Recall@2000tok"]
     assert measures.split_names(text) == listed
+    measure = measures.find("Recall@2000tok")
+    assert measure.meaning == "gold items found in the first 2000 tokens"
+    assert (measure.cutoff, measure.budget, measure.bounds) == (None, 2000, "rising")
+    assert measures.find("AP").meaning.endswith("of all hits")
+    assert measures.find("P(rel=2)@5").bounds == ""
+    assert not measures.find("Tokens@10").is_ranked
+    listed = (*kinds.LISTED, *generated.LISTED)
+    assert [kind.name for kind in listed if not kind.meaning or kind.within == kinds.ANY] == []
+    named = {kind.name for kind in listed}
+    assert {"hit_nDCG", "infAP", "Recall", "AnswerEM"} <= named
+    assert len(named) == len(listed) - 1, "Recall is computed in two ways"
 
 
 @pytest.mark.parametrize("name", ["Theirs@5", "RRF@5", "R-first", "Recall@5", "Success rate", ""])
@@ -204,23 +215,6 @@ def test_grades_that_are_too_high_are_refused(name, highest):
     item = GoldItem("q", "g", "d", 0, 10, highest + 1)
     with pytest.raises(AssayError, match=f"query q has a judgment of grade {highest + 1}"):
         measures.score([name], {"q": []}, {"q": [item]})
-
-
-def test_what_is_known_of_a_measure():
-    measure = measures.find("Recall@2000tok")
-    assert measure.meaning == "gold items found in the first 2000 tokens"
-    assert (measure.cutoff, measure.budget, measure.bounds) == (None, 2000, "rising")
-    assert measures.find("AP").meaning.endswith("of all hits")
-    assert measures.find("P(rel=2)@5").bounds == ""
-    assert not measures.find("Tokens@10").is_ranked
-
-
-def test_every_class_says_what_its_measure_counts():
-    listed = (*kinds.LISTED, *generated.LISTED)
-    assert [kind.name for kind in listed if not kind.meaning or kind.within == kinds.ANY] == []
-    named = {kind.name for kind in listed}
-    assert {"hit_nDCG", "infAP", "Recall", "AnswerEM"} <= named
-    assert len(named) == len(listed) - 1, "Recall is computed in two ways"
 
 
 def test_the_gate_takes_either_name():

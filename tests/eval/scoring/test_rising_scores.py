@@ -95,7 +95,6 @@ def test_a_resumed_run_counts_all_that_rise(tmp_path):
     retriever.left = count
     stored = execute(plan, retriever, planned, tmp_path, Quiet()).run
     rising = stored.manifest.rising_scores
-    assert rising is not None
     assert (rising.queries, rising.searched, rising.first) == (count - 1, count, "q1")
     retriever.left = count
     ready = make_ready(plan, retriever, planned)

@@ -25,12 +25,14 @@ def test_scores_are_those_of_a_run(tmp_path, measure):
     assert some == {query: scores[query] for query in ("q2", "q3")}
 
 
-def test_degraded_answers_are_refused():
+def test_what_cannot_be_scored_is_refused():
     collection = make_collection(2)
     retriever = Planned((1, 2), degraded=["the keyword leg is down"])
     retriever.index(collection.documents)
     with pytest.raises(AssayError, match="q0: the keyword leg is down"):
         score_queries(retriever, collection, collection.queries, "nDCG@10", 10)
+    with pytest.raises(AssayError, match="Bpref: query q has a judgment of grade 1,000,001; allow"):
+        calculate(["Bpref"], {"q": {"a": MOST + 1}}, {"q": {"a": 1.0}})
 
 
 GRADES = st.integers(-(2**53), -1) | st.integers(-3, 4) | st.sampled_from([10_000, MOST])
@@ -48,11 +50,6 @@ def test_no_grade_ends_the_process_or_moves_another_query(grades, measure):
     assert both["q1"] == one["q1"]
     if measure != "Judged@10" and max(grades.values(), default=0) <= 0:
         assert both["q2"] == 0
-
-
-def test_a_grade_that_no_evaluator_has_room_for_is_named():
-    with pytest.raises(AssayError, match="Bpref: query q has a judgment of grade 1,000,001; allow"):
-        calculate(["Bpref"], {"q": {"a": MOST + 1}}, {"q": {"a": 1.0}})
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 5), min_size=1))

@@ -68,11 +68,7 @@ def find_freedom(groups, correlation):
     return float(np.trace(spread) ** 2 / np.sum(spread**2))
 
 
-def test_groups_are_numbered_as_they_appear():
-    assert number_groups(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
-
-
-def test_the_effective_number_and_the_design_effect_of_known_groups():
+def test_the_effective_number_and_the_design_effect_by_hand_and_by_matrices():
     assert count_effective(np.repeat(np.arange(5), 8)) == 5
     assert count_effective(UNEVEN) == pytest.approx(24**2 / 120)
     assert assume_design_effect(UNEVEN, 0.25) == pytest.approx(1 + 4 * 0.25)
@@ -82,9 +78,6 @@ def test_the_effective_number_and_the_design_effect_of_known_groups():
     assert find_design_effect(values, groups) == pytest.approx(4, rel=0.03)
     assert find_design_effect(np.zeros(24), UNEVEN) == 1.0
     assert find_design_effect([0.1, 0.4], np.array([0, 0])) == 1.0
-
-
-def test_the_design_effect_is_that_of_cr2_by_matrices():
     values = draw(3, UNEVEN)
     expected = find_variance(values, UNEVEN) / (values.var(ddof=1) / len(values))
     assert find_design_effect(values, UNEVEN) == pytest.approx(expected)
@@ -110,12 +103,6 @@ def test_an_interval_is_that_of_matrices_with_two_groups_added(common):
     freedom = find_freedom(UNEVEN, shared / (shared + inside))
     half = scipy.stats.t.ppf(0.975, freedom) * error
     assert (found.low, found.high) == pytest.approx((middle - half, middle + half))
-
-
-def test_groups_of_one_size_have_one_degree_of_freedom_less_than_groups():
-    groups = np.repeat(np.arange(9), 4)
-    for correlation in (0.0, 0.5):
-        assert find_freedom(groups, correlation) == pytest.approx(8)
 
 
 @pytest.mark.slow
@@ -190,15 +177,6 @@ def test_p_values_equal_enumeration_of_signs_by_group(table):
     assert alone == pytest.approx(found.p_values[0], abs=1e-9)
 
 
-def test_a_part_of_a_family_is_tested_as_if_it_were_all():
-    groups = np.repeat(np.arange(30), 3)
-    rng = np.random.default_rng(6)
-    differences = rng.normal(0.05, 0.2, (90, 3))
-    whole = randomise_family(differences, [[0, 1], [2]], groups)
-    part = randomise_family(differences[:, :2], (), groups)
-    assert whole.apart[0] == pytest.approx(part.adjusted)
-
-
 def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group():
     groups, kinds = UNEVEN, np.arange(24) % 3
     values = draw(8, groups) + np.where(kinds == 1, 0.2, 0.0)
@@ -213,8 +191,8 @@ def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group():
     assert compare_groups(values[:, None], kinds, groups) == pytest.approx((expected,))
 
 
-def test_rows_vary_as_the_sum_does_in_two_stages():
-    """Of share f, 1 - f of the variance by groups and f of that by cases; single ones as cases."""
+def test_rows_and_values_of_groups_vary_as_the_sum_does():
+    # Of share f, 1 - f of the variance by groups and f of that by cases; single ones as cases.
     values = draw(9, UNEVEN)[:, None]
     by_case, by_group = float(np.sum(values**2)), np.bincount(UNEVEN, values[:, 0]) ** 2
     assert np.array_equal(list_independent(values, UNEVEN, 1.0), values)
@@ -222,6 +200,12 @@ def test_rows_vary_as_the_sum_does_in_two_stages():
         rows = list_independent(values, UNEVEN, share)
         expected = (1 - share) * float(np.sum(by_group)) + share * by_case
         assert float(np.sum(rows**2)) == pytest.approx(expected)
+    values = draw(12, UNEVEN)
+    found = spread_over_groups(values, UNEVEN)
+    assert found.mean() == pytest.approx(values.mean())
+    sizes, sums = np.bincount(UNEVEN), np.bincount(UNEVEN, values)
+    error = np.sqrt(np.sum((sums - sizes * values.mean()) ** 2) * 7 / 6) / 24
+    assert found.std(ddof=1) / np.sqrt(7) == pytest.approx(error)
 
 
 def test_with_a_larger_share_of_the_documents_less_is_left_to_chance():
@@ -239,15 +223,6 @@ def test_with_a_larger_share_of_the_documents_less_is_left_to_chance():
     assert p_values[-1] == randomise_family(values[:, None]).p_values[0]
     kinds = np.arange(96) % 2
     assert compare_groups(values[:, None], kinds, groups, 0.5)[0] <= 1
-
-
-def test_values_of_groups_have_the_mean_and_its_error():
-    values = draw(12, UNEVEN)
-    found = spread_over_groups(values, UNEVEN)
-    assert found.mean() == pytest.approx(values.mean())
-    sizes, sums = np.bincount(UNEVEN), np.bincount(UNEVEN, values)
-    error = np.sqrt(np.sum((sums - sizes * values.mean()) ** 2) * 7 / 6) / 24
-    assert found.std(ddof=1) / np.sqrt(7) == pytest.approx(error)
 
 
 def test_a_single_group_bounds_nothing():

@@ -48,21 +48,18 @@ def test_the_trials_of_the_bcg_vaccine_have_the_published_figures():
     assert found.p < 1e-20
 
 
-def test_equal_effects_have_no_spread_and_no_interval_of_no_width():
+def test_equal_effects_have_no_spread_and_of_two_studies_nothing_is_foreseen():
     found = combine_effects([0.1] * 4, [0.01] * 4)
     assert (found.tau, found.excess) == (0.0, 0.0)
     assert found.p == pytest.approx(1.0)
     assert found.error == pytest.approx(0.05)  # that of independent estimates, 0.1 / √4
+    assert foresee_effect([0.1, 0.2], [0.01, 0.01]) is None
 
 
 @pytest.mark.parametrize(("effects", "variances"), [([0.1], [0.1]), ([0.1, 0.2], [0.1, 0.0])])
 def test_what_cannot_be_combined_is_refused(effects, variances):
     with pytest.raises(ValueError, match="two studies are needed"):
         combine_effects(effects, variances)
-
-
-def test_of_two_studies_nothing_is_foreseen():
-    assert foresee_effect([0.1, 0.2], [0.01, 0.01]) is None
 
 
 @pytest.mark.slow

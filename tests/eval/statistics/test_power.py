@@ -49,24 +49,16 @@ def test_drops_are_found_as_often_as_stated(moved):
     assert sparse / TRIALS == pytest.approx(0.8, abs=0.12)
 
 
-def test_a_small_sparse_drop_is_not_stated_to_be_found():
-    """Two losses of sixty are never shown, however little else moves."""
+def test_drops_that_are_found_and_those_that_cannot_be():
+    # Two losses of sixty are never shown, however little else moves.
     power = foresee(*draw(3, 60, 0.1))
     drop = 2 / 60
     assert power.spread.find() < 2 * drop < power.sparse.find() == power.find()
-
-
-def test_where_no_drop_can_be_found():
-    """Four losses are likely by chance; who scores 0 can lose nothing; one case shows nothing."""
+    # Four losses are likely by chance; who scores 0 can lose nothing; one case shows nothing.
     for scores in (np.ones(4), np.zeros(60), np.ones(1)):
         assert foresee(scores, np.zeros(len(scores))).find() is None
-
-
-def test_a_pipeline_that_did_not_change_still_finds_losses():
-    """Of 60 losses seven or more are needed at a level of .01: 2^-7 is below it.
-
-    By the binomial distribution 8.8 of 60 must lose everything for seven with a chance of .8.
-    """
+    # Of 60 losses seven or more are needed at a level of .01: 2^-7 is below it. By the binomial
+    # distribution 8.8 of 60 must lose everything for seven with a chance of .8.
     power = foresee(np.ones(60), np.zeros(60))
     assert power.sparse.find() == pytest.approx(8.8 / 60, abs=0.01)
 

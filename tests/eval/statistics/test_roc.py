@@ -46,7 +46,7 @@ def test_the_interval_is_that_of_scipys_bootstrap():
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
 
 
-def test_a_curve_by_hand():
+def test_curves_by_hand():
     points = trace_curve([0.9, 0.4], [0.4, 0.1])
     assert [(i.threshold, i.positives_below, i.negatives_below) for i in points] == [
         (0.1, 0, 0),
@@ -55,11 +55,11 @@ def test_a_curve_by_hand():
         (math.inf, 1, 1),
     ]
     assert estimate_auc([0.9, 0.4], [0.4, 0.1]).value == 3.5 / 4
-
-
-def test_kinds_that_are_wholly_apart_have_an_interval_of_no_width():
     found = estimate_auc([2, 3], [0, 1])
     assert (found.value, found.low, found.high) == (1, 1, 1)
+    assert fit_threshold(range(100), 0.05) == 5
+    assert fit_threshold(range(100), 0.0) == 0
+    assert fit_threshold(range(100), 0.07) == 7
 
 
 @given(positives=SCORES, share=st.floats(0, 0.999))
@@ -70,9 +70,3 @@ def test_the_threshold_is_the_highest_that_loses_no_more(positives, share):
     higher = sorted(score for score in set(positives) if score > fitted)
     if higher:
         assert sum(score < higher[0] for score in positives) > share * len(positives) - 1e-6
-
-
-def test_a_twentieth_of_a_hundred_is_five():
-    assert fit_threshold(range(100), 0.05) == 5
-    assert fit_threshold(range(100), 0.0) == 0
-    assert fit_threshold(range(100), 0.07) == 7

@@ -12,12 +12,14 @@ from assay.eval.statistics.sampling import estimate_weighted_mean
 SCORES = [0.1, 0.4, 0.35, 0.8, 1.0, 0.0]
 
 
-def test_of_a_population_without_end_it_is_students_interval():
+def test_students_interval_and_that_of_who_asks_everybody():
     found = estimate_weighted_mean(SCORES, [1] * 6, [0] * 6, [10**9])
     student = estimate_mean(SCORES)
     assert (found.value, found.low, found.high) == pytest.approx(
         (student.value, student.low, student.high), abs=1e-6
     )
+    found = estimate_weighted_mean([0.0, 1.0], [9, 1], [0, 1], [1, 1], SHARE)
+    assert (found.low, found.value, found.high) == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_two_strata_by_hand():
@@ -39,18 +41,10 @@ def test_two_strata_by_hand():
     assert found.high - found.value == pytest.approx(half)
 
 
-def test_who_asks_everybody_knows():
-    found = estimate_weighted_mean([0.0, 1.0], [9, 1], [0, 1], [1, 1], SHARE)
-    assert (found.low, found.value, found.high) == pytest.approx((0.1, 0.1, 0.1))
-
-
-def test_equal_shares_leave_what_clopper_and_pearson_leave():
+def test_shares_by_hand():
     found = estimate_weighted_mean([1.0] * 20, [1] * 20, [0] * 20, [500], SHARE)
     assert found.low == pytest.approx(0.025 ** (1 / 20))
     assert found.high == 1
-
-
-def test_a_share_of_one_stratum_by_hand():
     found = estimate_weighted_mean([1.0] * 15 + [0.0] * 5, [1] * 20, [0] * 20, [10**9], SHARE)
     low, high = (
         scipy.stats.beta.ppf(0.025, 0.75 * 19, 0.25 * 19 + 1),

@@ -48,22 +48,21 @@ def test_randomisation_of_many_equals_scipy_on_all_of_them():
     assert p == randomise(list(differences))
 
 
-def test_no_difference_has_p_of_1():
+def test_differences_that_are_none_and_too_few():
     assert randomise([0.0] * 20) == 1.0
     assert randomise([0.0, 0.3]) == 1.0
     assert randomise([1e-17] * 8) == 1.0
-
-
-def test_can_reach():
     assert [can_reach(0.05, n) for n in (0, 1, 5, 6)] == [False, False, False, True]
     assert randomise([1.0] * 5) > 0.05 >= randomise([1.0] * 6)
 
 
-def test_effect_size_by_hand():
+def test_effect_size_and_spread_by_hand():
     assert standardise([1.0, 2.0, 3.0]) == pytest.approx(2.0)
     assert standardise([0.0, 0.0]) == 0.0
     assert standardise([1.0]) is None
     assert standardise([1.0, 1.0]) is None
+    assert spread([1.0]) is None
+    assert spread([0.0, 1.0]) == pytest.approx(np.sqrt(0.5))
     assert spread([1.0]) is None
 
 
@@ -73,14 +72,6 @@ def test_detectable_is_what_power_tables_say():
         assert detectable(1.0, pairs) <= effect < detectable(1.0, pairs - 1)
     assert detectable(0.4, 34) == pytest.approx(0.4 * detectable(1.0, 34))
     assert detectable(0.0, 10) == 0.0
-
-
-@pytest.mark.parametrize("n", [3, 8, 60])
-def test_detectable_by_simulation(n):
-    shift = detectable(0.3, n)
-    samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
-    found = np.mean(scipy.stats.ttest_1samp(samples, 0.0).pvalue <= 0.05)
-    assert found == pytest.approx(0.8, abs=0.02)
 
 
 def test_what_zeros_and_ones_show_is_what_randomisation_finds():
@@ -99,24 +90,21 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds():
     assert find_detectable(graded, 1.0) == detectable(spread(graded) or 0.0, 60)
 
 
-def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown():
+def test_where_little_moved_little_is_shown():
     for few in (1, 5):
         differences = [0.0] * (60 - few) + [0.1, -0.02, 0.05, -0.1, 0.03][:few]
         assert find_detectable(differences, 1.0) == find_detectable([0.0] * 60, 1.0)
     enough = [0.0] * 54 + [0.1, -0.02, 0.05, -0.1, 0.03, 0.1]
     assert find_detectable(enough, 1.0) == detectable(spread(enough) or 0.0, 60)
+    assert find_detectable([0.5], 1.0) is None
+    assert find_detectable([0.0] * 5, 1.0) is None, "five signs cannot give a p-value of .05"
+    assert find_detectable([0.5] * 12, 1.0) is None
+    assert find_detectable([0.0] * 12, 0.0) is None
 
 
 def test_the_share_of_which_enough_move_by_the_binomial_distribution():
     for moved, n in ((1, 1), (6, 60), (60, 60)):
         assert scipy.stats.binom.sf(moved - 1, n, find_share(moved, n)) == pytest.approx(0.8)
-
-
-def test_nothing_is_said_to_be_shown_where_nothing_tells():
-    assert find_detectable([0.5], 1.0) is None
-    assert find_detectable([0.0] * 5, 1.0) is None, "five signs cannot give a p-value of .05"
-    assert find_detectable([0.5] * 12, 1.0) is None
-    assert find_detectable([0.0] * 12, 0.0) is None
 
 
 def test_losses_that_may_be_missing_by_garwoods_limit():
@@ -146,13 +134,6 @@ def test_findings_made_by_rare_losses_bear_the_warning():
     assert bare <= 0.05 * 100
 
 
-def test_plain_findings_bear_none():
-    rng = np.random.default_rng(7)
-    for _ in range(50):
-        differences = rng.choice((0.0, 0.5, -0.5), 300, p=(0.6, 0.28, 0.12))
-        assert not presumes_symmetry(differences.tolist(), 1.0)
-
-
 @pytest.mark.parametrize(("n", "moved"), [(100, 6), (100, 12), (40, 6)])
 def test_hits_show_a_difference_that_moves_enough_of_them(n, moved):
     differences = [1.0] * moved + [0.0] * (n - moved)
@@ -165,8 +146,3 @@ def test_hits_show_a_difference_that_moves_enough_of_them(n, moved):
     by_spread = detectable(float(np.std(differences, ddof=1)), n)
     assert found == pytest.approx(max(by_count, by_spread), abs=1e-9)
     assert (moved == 6) == (by_count > by_spread)
-
-
-def test_two_differences_have_a_spread():
-    assert spread([0.0, 1.0]) == pytest.approx(np.sqrt(0.5))
-    assert spread([1.0]) is None

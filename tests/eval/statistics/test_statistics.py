@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy
-from numpy.typing import NDArray
 
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.statistics import estimates
@@ -14,29 +13,20 @@ from assay.eval.statistics.estimates import (
     estimate_mean,
     estimate_percentile,
 )
-from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
-
-Numbers = NDArray[np.float64]
 
 
-def test_mean_equals_scipy():
+def test_means_and_shares_have_scipys_intervals():
     sample = np.random.default_rng(1).beta(0.5, 0.5, 60)
     estimate = estimate_mean(list(sample))
     expected = scipy.stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate.value == pytest.approx(sample.mean())
     assert estimate.n == 60
-
-
-def test_groups_widen_the_interval_and_single_ones_do_not():
-    rng = np.random.default_rng(2)
-    shared = rng.normal(0.5, 0.2, 20)
-    sample = np.repeat(shared, 4)
-    grouped = estimate_clustered_mean(sample.tolist(), Clusters(np.repeat(np.arange(20), 4)))
-    of_groups = estimate_mean(shared.tolist())
-    assert (grouped.low, grouped.high) == pytest.approx((of_groups.low, of_groups.high))
-    assert grouped.n == 80
-    assert estimate_clustered_mean(shared.tolist(), Clusters(np.arange(20))) == of_groups
+    estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
+    expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+    assert estimate_mean([1.0] * 20, SHARE).low < 0.85
+    assert estimate_changes("Hit@1", [0.0] * 20).high == 0
 
 
 def test_equal_values_have_no_width_and_none_is_an_error():
@@ -57,14 +47,6 @@ def test_an_interval_keeps_to_the_range_of_its_measure():
     assert estimate_changes("nDCG@10", [1.0, -0.9]).low == -1
     single = estimate_scores("nDCG@10", [0.3])
     assert (single.low, single.value, single.high) == (0, 0.3, 1)
-
-
-def test_shares_of_0_and_1_have_the_exact_interval():
-    estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
-    expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
-    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
-    assert estimate_mean([1.0] * 20, SHARE).low < 0.85
-    assert estimate_changes("Hit@1", [0.0] * 20).high == 0
 
 
 @pytest.mark.parametrize("percent", [50, 95, 99])
@@ -128,19 +110,6 @@ def test_intervals_of_percentiles_hold_the_truth(shape, n, percent):
         (i.low is None or i.low <= truth) and (i.high is None or truth <= i.high) for i in found
     )
     assert held >= count_least()
-
-
-@pytest.mark.parametrize("n", [20, 60])
-def test_the_percentile_bootstrap_would_not(n):
-    rng = np.random.default_rng(n)
-    samples = draw_lognormal(rng, (TRIALS, n))
-    truth = float(scipy.stats.lognorm.ppf(0.95, 1))
-    held = 0
-    for sample in samples:
-        drawn = np.percentile(sample[rng.integers(n, size=(400, n))], 95, axis=1)
-        low, high = np.percentile(drawn, (2.5, 97.5))
-        held += low <= truth <= high
-    assert held < count_least()
 
 
 def hold(samples, truth):

@@ -1,13 +1,7 @@
 """The first logging, which makes the store: killed, on a full disk, and after an older half."""
 
 import errno
-import os
-import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -21,44 +15,11 @@ from assay.retrievers.base import Quiet
 
 pytestmark = pytest.mark.slow
 
-MAKE = """
-import sys
-print("begin", flush=True)
-with connect(sys.argv[1]):
-    pass
-"""
-
-
-def make_killed(path, seconds):
-    """Kill a process that makes the store, so long after it began."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAKE, f"sqlite:///{path}"],
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-    )
-    assert process.stdout
-    process.stdout.readline()
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
 
 def send_elsewhere(summary, path):
     """Send a run to the store at `path` from another process."""
     store = {"MLFLOW_TRACKING_URI": f"sqlite:///{path}"}
     return finish(start("log", str(summary.run.folder), environment=store))
-
-
-@pytest.mark.long
-def test_a_store_whose_making_was_killed_is_made_by_the_next(summary, tmp_path):
-    """Killed at several moments, each beside what the others left; `make torture` has more."""
-    moments = random.Random(20)
-    path = tmp_path / "mlflow.db"
-    for _ in range(4):
-        make_killed(path, moments.uniform(1, 6))
-        path.unlink(missing_ok=True)  # whole where it is there at all
-    assert log_once(summary) in run_ids(client())
-    assert not list(tmp_path.glob("*.partial*"))
 
 
 @pytest.mark.parametrize("steps", [1, 30])
@@ -112,26 +73,15 @@ def check_left(summary, path, reason):
 
 
 @pytest.mark.parametrize("holding", HOLDINGS)
-@pytest.mark.parametrize("steps", [20])
-def test_an_older_store_is_left_to_the_upgrade_of_mlflow_by_a_command(
-    summary, empty_store, tmp_path, holding, steps
-):
+@pytest.mark.parametrize("older", [True, False])
+def test_a_store_of_another_mlflow_is_left_alone(summary, empty_store, tmp_path, holding, older):
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     with closing(sqlite3.connect(path)) as opened, opened:
         opened.execute(HOLDINGS[holding])
-    age(path, find_revision(steps))
-    check_left(summary, path, rf"older MLflow .*mlflow db upgrade sqlite:///{path}$")
-
-
-@pytest.mark.parametrize("holding", HOLDINGS)
-def test_a_newer_store_is_left_alone(summary, empty_store, tmp_path, holding):
-    path = tmp_path / "mlflow.db"
-    path.write_bytes(empty_store.read_bytes())
-    with closing(sqlite3.connect(path)) as opened, opened:
-        opened.execute(HOLDINGS[holding])
-    age(path, "of no version")
-    check_left(summary, path, "newer MLflow than .*MLFLOW_TRACKING_URI")
+    age(path, find_revision(20) if older else "of no version")
+    command = rf"older MLflow .*mlflow db upgrade sqlite:///{path}$"
+    check_left(summary, path, command if older else "newer MLflow than .*MLFLOW_TRACKING_URI")
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "INSERT INTO notes VALUES ('mine')"])

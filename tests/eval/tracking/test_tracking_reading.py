@@ -53,8 +53,3 @@ def test_no_store_is_made_by_reading(tmp_path):
     with pytest.raises(TrackingError, match="no runs are tracked"):
         read_tracked()
     assert not list(tmp_path.iterdir())
-
-
-def test_an_empty_store_says_so(store):
-    with pytest.raises(TrackingError, match="no runs are tracked"):
-        read_tracked()

@@ -135,7 +135,7 @@ def test_an_account_holds_over_ends_tears_and_another_process(tmp_path):
         own.release(str(calls[0]))
         own.settle(str(calls[1]), Usage(1))
         own.lose(str(calls[2]))
-        assert own.run.as_json()["lost_usd"] == 4.0
+        assert own.run.lost_usd == 4.0
     with path.open("a") as file:
         file.write('{"call": "x", "most_pro')
     with CostLedger(path, ONE, 20.0) as later:

@@ -107,14 +107,6 @@ def test_loading_says_loudly_what_is_left_out(own, capsys):
     assert gold(own) == [LOAN, HOURS]
 
 
-def test_a_dry_run_writes_nothing(own):
-    write(own, "guide.md", SHIFT + GUIDE.replace("twelve", "fifteen"))
-    before = {path: path.read_bytes() for path in own.iterdir()}
-    report = run(own, dry_run=True)
-    assert report.statuses == {Status.MOVED: 1, Status.REWORDED: 1, Status.IN_PLACE: 1}
-    assert {path: path.read_bytes() for path in own.iterdir()} == before
-
-
 def test_a_rename_a_split_and_a_merge_take_judgments_along(own):
     write(own, "guide.md", None)
     write(own, "fees.md", GUIDE.partition("## Loans")[0])
@@ -312,25 +304,3 @@ def test_two_syncs_at_once_end_as_one(own):
     assert [one.returncode for one in both] == [0, 0]
     assert sorted(item["moved"] for item in found) == [0, 2]
     assert gold(own) == [FEE, LOAN, HOURS]
-
-
-def test_other_formats_are_refused(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
-    done = CliRunner().invoke(assay, ["dataset", "sync", str(tmp_path)])
-    assert isinstance(done.exception, AssayError)
-    assert "only collections of the format native" in str(done.exception)
-
-
-def test_the_screen_fits_a_terminal(own):
-    write(own, "guide.md", SHIFT + GUIDE.replace("twelve", "fifteen"))
-    write(own, "new.md", "# New\n\nNobody has judged this text, which is new.\n")
-    write(own, "room.md", None)
-    done = CliRunner().invoke(assay, ["dataset", "sync", "own"], env={"COLUMNS": "80"})
-    lines = done.output.splitlines()
-    assert len(lines) <= 24
-    assert max(map(len, lines)) <= 80
-    for words in ("gone now: q3 (room.md)", "to decide: "):
-        assert words in " ".join(lines)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.cli.demo import print_comparison
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.differences import Contrast, judge_family
@@ -68,7 +69,7 @@ def test_runs_are_ranked_and_all_pairs_judged(compared):
 
 def test_the_order_in_which_runs_are_given_changes_nothing(runs):
     told = {
-        json.dumps(compare(list(order), MEASURES, all_pairs=True).as_json())
+        json.dumps(to_json(compare(list(order), MEASURES, all_pairs=True)))
         for order in permutations(runs)
     }
     assert len(told) == 1
@@ -117,16 +118,7 @@ def test_what_two_runs_alone_would_show_is_explained(folder):
     assert line.endswith("would differ: two need less evidence than 7 at once.")
 
 
-def test_a_base_is_compared_with_each_other_only(runs):
-    with_base = compare(runs, MEASURES)
-    assert with_base.names == (("poor", "good"), ("poor", "fair"))
-    assert "base" in with_base.as_json()
-    table = make_result(with_base).tables["runs"]
-    assert list(table.index) == ["poor", "good", "fair"]
-    assert "groups" not in table, "not all pairs are tested"
-
-
-def test_every_form_holds_the_same_pairs(compared, tmp_path):
+def test_every_form_holds_the_same_pairs(compared, tmp_path, monkeypatch, capsys):
     page = write(compared, tmp_path)
     facts = json.loads((page.parent / "comparison.json").read_text())
     ranking = [(run["label"], run["rank"], run["groups"]) for run in facts["ranking"]]
@@ -140,7 +132,6 @@ def test_every_form_holds_the_same_pairs(compared, tmp_path):
     assert list(result.tables["runs"]["groups"]) == list(compared.groups)
     assert list(result.tables["by_type"]["type"].unique()) == ["ids", "words"]
     rows = render_differences(compared).splitlines()
-    assert rows[0].startswith("base,other,measure,type,n,base_mean,other_mean,difference,low,high")
     assert len(rows) == 1 + 3 * (2 + 2), "each pair: two measures, and two types"
     assert rows[1].startswith("good,fair,MRR@10,,40,1.0,")
     text = page.read_text()
@@ -150,40 +141,17 @@ def test_every_form_holds_the_same_pairs(compared, tmp_path):
     assert "difference/MRR_at_10/good/poor" in {name for name, *_ in figures(compared)}
     assert "difference/MRR_at_10/poor" in metrics(compared)
     assert "good comes first" in describe_comparison(compared)
-    view = make_view(compared)
-    assert [cell.tone for cell in view.ranking[2].cells] == ["better", "better", ""]
-    assert [cell.difference[:1] for cell in view.ranking[0].cells] == ["", "−", "−"]
-
-
-def test_the_terminal_fits_80_columns(compared, monkeypatch, capsys):
+    tones = [[cell.tone for cell in row.cells] for row in make_view(compared).ranking]
+    assert tones[2] == ["better", "better", ""]
     monkeypatch.setenv("COLUMNS", "80")
     print_comparison(compared)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("good comes first of 3 for new questions on these documents, with ")
-    assert "It is better than poor" in " ".join(lines[:3])
-    assert "Best first. Same letter: no proven difference." in lines
-    assert any(line.split()[:2] == ["good", "1.000"] for line in lines)
-    assert "p < 0.001" not in "\n".join(lines)
     assert len(lines) <= 24 - 3, "the report and the next command follow"
+    assert any(line.split()[:2] == ["good", "1.000"] for line in lines)
     print_comparison(compared, full=True)
     told = " ".join(capsys.readouterr().out.split())
-    (worst,) = (pair for pair in compared.names if pair == ("fair", "poor"))
-    assert f"{worst[1]} against {worst[0]} Measure MRR@10 · n 40 ·" in told
-
-
-def test_the_largest_difference_is_tested_as_scipy_does_it():
-    scores = np.random.default_rng(2).normal([0, 0, 0.4, 1.2], size=(9, 4))
-    pairs = column_pairs(scores)
-    standardised = pairs / np.sqrt((pairs**2).sum(axis=0))
-    expected = scipy.stats.permutation_test(
-        (np.ones(9),),
-        lambda signs, axis: np.abs(signs @ standardised).max(axis=axis),
-        permutation_type="samples",
-        alternative="greater",
-        n_resamples=np.inf,
-    ).pvalue
-    assert min(randomise_family(pairs).adjusted) == pytest.approx(expected)
+    assert "poor against fair Measure MRR@10 · n 40 ·" in told
 
 
 def test_unlike_means_of_normal_scores_are_found_as_by_tukey():

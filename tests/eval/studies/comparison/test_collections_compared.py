@@ -61,10 +61,6 @@ def find_much(query, k):
     return [first, *(id_ for id_ in ("d0", "d1", "d2") if id_ != first)]
 
 
-def find_again(query, k):
-    return find_first(query, k)
-
-
 def test_unequal_amounts_of_text_come_first():
     made = [make_collection(name, True) for name in "abcde"]
     told = compare(find_first, find_much, dataset=made).verdict.splitlines()
@@ -73,6 +69,10 @@ def test_unequal_amounts_of_text_come_first():
         assert line.endswith("tokens is 1.000 (find_much) and 1.000 (find_first).")
     assert told[3] == "Unequal amounts of text on 2 more collections, too."
     assert told[4].startswith("No proven difference")
+
+    def find_again(query, k):
+        return find_first(query, k)
+
     same = compare(find_first, find_again, dataset=made[:3])
     assert "Unequal" not in same.verdict
     assert same.verdict.startswith("No proven difference between find_again and find_first")
@@ -97,23 +97,18 @@ def test_what_tells_collections_apart_is_said_as_a_guess(monkeypatch):
     def other_way(query, k):
         return [] if " " in query else find_first(query, k)
 
-    made = [
-        make_collection("a", True, words=5),
-        make_collection("b", True, words=6),
-        make_collection("c", False, words=90),
-        make_collection("d", False, words=80),
-    ]
-    found = compare(misjudge, other_way, dataset=made, measures=["Hit@5"])
-    assert "other_way is better on a and b, and worse on c and d." in found.verdict
-    assert "words of a document: 6 to 7 where it is better, 81 to 91 where" in found.verdict
-    assert "That is a guess: by chance" in found.verdict
-    made[2:] = [make_collection("c", False, words=5), make_collection("d", False, words=6)]
-    monkeypatch.setattr(
-        "assay.eval.studies.comparison.collections.measure_traits",
-        lambda collection: {"documents": float(len(collection.documents))},
-    )
-    found = compare(misjudge, other_way, dataset=made, measures=["Hit@5"])
-    assert "No feature of the collections explains it (documents)." in found.verdict
+    def compare_sizes(*words):
+        made = zip("abcd", (True, True, False, False), words, strict=True)
+        made = [make_collection(name, right, words=size) for name, right, size in made]
+        return compare(misjudge, other_way, dataset=made, measures=["Hit@5"]).verdict
+
+    verdict = compare_sizes(5, 6, 90, 80)
+    assert "other_way is better on a and b, and worse on c and d." in verdict
+    assert "words of a document: 6 to 7 where it is better, 81 to 91 where" in verdict
+    assert "That is a guess: by chance" in verdict
+    place = "assay.eval.studies.comparison.collections.measure_traits"
+    monkeypatch.setattr(place, lambda found: {"documents": float(len(found.documents))})
+    assert "No feature of the collections explains it (documents)." in compare_sizes(5, 6, 5, 6)
 
 
 def test_features_are_those_of_documents_and_questions():
@@ -153,9 +148,6 @@ def test_words_in_common_are_those_that_say_something(question, answer, share):
 def test_what_cannot_be_compared_on_several_is_one_line(given, line):
     with pytest.raises(AssayError, match=line):
         find(STUDY, {"dataset": ["harbourline", "tarnwick"], **given})
-
-
-def test_a_collection_given_twice_is_refused():
     with pytest.raises(AssayError, match="the collection a is given twice"):
         compare_on(make_collection("a", True), make_collection("a", True))
 

@@ -15,6 +15,7 @@ from samples.report import HOSTILE, QUERIES, make_run
 from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
@@ -75,7 +76,7 @@ def test_the_same_comparison_gives_the_same_files_without_markup_of_others(
     assert page.parent.name.startswith("compare-initials-endings-fused-harbour-")
     assert write(compare(runs), tmp_path) == page
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
-    assert json.loads(files["comparison.json"]) == json.loads(json.dumps(compared.as_json()))
+    assert json.loads(files["comparison.json"]) == json.loads(json.dumps(to_json(compared)))
     others = compare(runs, effect=0.1), compare(runs, ("MRR@10",)), compare(runs[::-1])
     assert len({compared.id, *(other.id for other in others)}) == 4
 
@@ -151,23 +152,22 @@ def test_numbers_in_words():
 
 
 def test_runs_of_one_config_are_told_apart(runs):
-    def vary(run, **changes):
-        return replace(run, manifest=run.manifest.model_copy(update=changes))
+    first, second = runs[:2]
+    config, created = first.manifest.config, "2031-01-01T00:00:00+00:00"
 
-    config = runs[0].manifest.config
-    deeper = vary(runs[0], config={**config, "retriever": {"legs": {"initials": {"depth": 7}}}})
-    labels = label_runs([runs[0], runs[1], deeper])
-    assert labels[1] == "endings"
-    assert labels[0].startswith("initials (")
-    assert "depth 100" in labels[0]
-    assert "depth 7" in labels[2]
-    measured = vary(runs[0], config={**config, "measures": ["R@5"]}, id="other")
-    assert label_runs([runs[0], measured])[1] == "initials (other)"
-    later = vary(runs[0], created="2031-01-01T00:00:00+00:00")
-    first = f"initials ({runs[0].manifest.created})"
-    assert label_runs([runs[0], later]) == (first, "initials (2031-01-01T00:00:00+00:00)")
-    twin = vary(runs[0], id="other")
-    assert label_runs([runs[0], twin])[1] == "initials (other)"
+    def vary(**changes):
+        return replace(first, manifest=first.manifest.model_copy(update=changes))
+
+    deeper = vary(config={**config, "retriever": {"legs": {"initials": {"depth": 7}}}})
+    one, two, three = label_runs([first, second, deeper])
+    assert (one.partition(" (")[0], two) == ("initials", "endings")
+    assert ("depth 100" in one, "depth 7" in three) == (True, True)
+    for changes, label in (
+        ({"config": {**config, "measures": ["R@5"]}, "id": "other"}, "initials (other)"),
+        ({"created": created}, f"initials ({created})"),
+        ({"id": "other"}, "initials (other)"),
+    ):
+        assert label_runs([first, vary(**changes)])[1] == label
 
 
 def test_movers_are_those_that_change_most(compared):
@@ -302,19 +302,18 @@ def test_every_place_has_the_times_of_one_job(runs, tmp_path):
 
 def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path):
     ranks = [RANKS, SWAPPED, [1] * 40]
-    three = [make_planned(tmp_path, f"run{i}", each) for i, each in enumerate(ranks)]
-    pair = make_view(compare(three)).pairs[1]
-    item = compare(three).pairs[1].headline
+    compared = compare([make_planned(tmp_path, f"run{i}", each) for i, each in enumerate(ranks)])
+    item, told = compared.pairs[1].headline, make_view(compared).pairs[1].foresight
     assert item.detectable_alone < item.detectable
-    assert f"a true difference of {item.detectable:.3f} in nDCG@10" in pair.foresight
-    assert f", and one of {item.detectable_alone:.3f} by itself. " in pair.foresight
     assumed = f"{detectable(0.3, 40):.2f}"
-    assert foretell(40) == (
-        f"40 questions show differences of about {assumed} in nDCG@10 or more. "
-        "Ask 160 to see half of that."
-    )
-    assert f"Before there are scores, {assumed} is assumed" in pair.foresight
-    assert pair.foresight.endswith(f"these have {item.deviation:.2f}.")
+    assert foretell(40).startswith(f"40 questions show differences of about {assumed} in nDCG@10")
+    for words in (
+        f"a true difference of {item.detectable:.3f} in nDCG@10",
+        f", and one of {item.detectable_alone:.3f} by itself. ",
+        f"Before there are scores, {assumed} is assumed",
+        f"these have {item.deviation:.2f}.",
+    ):
+        assert words in told
 
 
 def test_a_measure_beyond_one_has_an_axis_of_its_own(runs):

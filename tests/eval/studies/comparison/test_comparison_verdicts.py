@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from samples.planned_runs import make_collection, make_run
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.significance import find_detectable
 from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
@@ -52,18 +53,32 @@ def test_what_only_this_run_alone_would_show_is_named(folder):
     assert among.unshown == ("MRR@10",)
 
 
+def compare_ranks(folder, base, other, measures=("MRR@10",), **options):
+    runs = [make_run(folder, name, ranks) for name, ranks in (("base", base), ("other", other))]
+    return compare(runs, measures, **options)
+
+
 @pytest.mark.parametrize(
     ("n", "verdict"), [(40, "not shown (too few queries)"), (160, "no difference shown")]
 )
 def test_few_queries_that_moved_show_nothing_unless_many_might_have(folder, n, verdict):
     """Five of one sign give a p-value of .06. A difference of .05 would have moved 8 of 160."""
-    base = make_run(folder, f"base{n}", [4] * n)
-    moved = make_run(folder, f"moved{n}", [3] * 5 + [4] * (n - 5))
-    (pair,) = compare([base, moved], ("MRR@10",)).pairs
+    (pair,) = compare_ranks(folder, [4] * n, [3] * 5 + [4] * (n - 5)).pairs
     (item,) = pair.differences
     assert (item.wins, item.losses, item.p) == (5, 0, 0.0625)
     assert item.detectable == find_detectable([0.0] * n, 1.0)
     assert item.verdict == verdict
+
+
+def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder):
+    compared = compare_ranks(folder, [10] * 40, [9] * 40)
+    (item,) = compared.pairs[0].differences
+    assert (item.verdict, item.presumes_symmetry) == ("better", True)
+    told = "other: the difference in MRR@10 is fragile: a few opposite queries would reverse it"
+    assert told in compared.warnings
+    plain = compare_ranks(folder, [0] * 40, [9] * 40, ("Hit@10",))
+    assert not plain.pairs[0].differences[0].presumes_symmetry
+    assert not plain.warnings
 
 
 def contrast(name, scores, differences):
@@ -156,43 +171,29 @@ def test_intervals_exclude_0_exactly_where_a_difference_is_shown(table, gate):
 
 def test_types_that_differ_in_opposite_directions_are_named(folder):
     collection = make_collection(80, types=("words", "ids"))
-    base = make_run(folder, "base", [2] * 80, collection=collection)
-    mixed = make_run(folder, "mixed", [1, 9] * 40, collection=collection)
-    level = make_run(folder, "level", [2, 2, 1, 3, 2, 2, 4, 1] * 10, collection=collection)
+    base, mixed, level = (
+        make_run(folder, name, ranks, collection=collection)
+        for name, ranks in (
+            ("base", [2] * 80), ("mixed", [1, 9] * 40), ("level", [2, 2, 1, 3, 2, 2, 4, 1] * 10),
+        )
+    )  # fmt: skip
     compared = compare([base, mixed, level], ("Hit@1", "MRR@10"))
-    (first, second) = compared.pairs
-    assert second.types_differ is not None
-    assert first.types_differ <= 0.05
-    told = compared.as_json()["others"][0]
-    assert told["conclusion"] == compared.conclusions[0]
-    assert told["types_differ"] == first.types_differ
-    swapped = compare([base, mixed], ("MRR@10",))
-    sentence = swapped.conclusions[0]
-    assert sentence.endswith(
-        "But types of query differ in opposite directions: ids −0.389, words +0.500."
-    )
+    first, second = (pair.types_differ for pair in compared.pairs)
+    assert first <= 0.05
+    assert second is not None
+    told = to_json(compared)["others"][0]
+    assert (told["conclusion"], told["types_differ"]) == (compared.conclusions[0], first)
+    (sentence,) = compare([base, mixed], ("MRR@10",)).conclusions
+    told = "But types of query differ in opposite directions: ids −0.389, words +0.500."
+    assert sentence.endswith(told)
 
 
 def test_equal_scores_of_few_queries_do_not_show_that_nothing_differs(folder):
-    runs = [make_run(folder, name, BASE) for name in ("base", "same")]
-    (pair,) = compare(runs, MEASURES).pairs
+    (pair,) = compare_ranks(folder, BASE, BASE, MEASURES).pairs
     for item in pair.differences:
         assert item.ties == 40
         assert item.difference.low < item.difference.value == 0.0 < item.difference.high
         assert item.detectable == pytest.approx(0.19, abs=0.01)
     assert pair.headline.verdict == "not shown (too few queries)"
-    (pair,) = compare(runs, MEASURES, effect=0.2).pairs
+    (pair,) = compare_ranks(folder, BASE, BASE, MEASURES, effect=0.2).pairs
     assert pair.headline.verdict == "no difference shown"
-
-
-def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder):
-    base, other = make_run(folder, "base", [10] * 40), make_run(folder, "other", [9] * 40)
-    compared = compare([base, other], ("MRR@10",))
-    (pair,) = compared.pairs
-    assert [item.verdict for item in pair.differences] == ["better"]
-    assert pair.differences[0].presumes_symmetry
-    told = "other: the difference in MRR@10 is fragile: a few opposite queries would reverse it"
-    assert told in compared.warnings
-    plain = compare([make_run(folder, "worst", [0] * 40), other], ("Hit@10",))
-    assert not plain.pairs[0].differences[0].presumes_symmetry
-    assert not plain.warnings

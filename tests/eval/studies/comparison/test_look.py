@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tools.processes import ASSAY
+from tools.project_files import read_rows, write_native, write_rows
 
 from assay import compare
 from assay.eval.studies.comparison.held_out import look
@@ -17,28 +18,24 @@ collection = "{folder}:development"
 held_out = "{folder}:held-out"
 reports = "reports"
 """
-CARD = "name: mine\ntitle: Mine\nformat: native\ndocuments: docs\njudgments: {all: gold.jsonl}\n"
-CONFIG = "name: {name}\nlatency: {{queries: 0}}\nretriever: {{legs: {{k: {{type: bm25{more}}}}}}}\n"
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project with 40 questions on 40 documents, of which BM25 finds every answer."""
-    home = tmp_path / "datasets" / "mine"
-    (home / "docs").mkdir(parents=True)
-    (home / "dataset.yaml").write_text(CARD)
-    for name, text in DOCUMENTS.items():
-        (home / "docs" / f"{name}.md").write_text(text)
     queries = [{"_id": f"q{i}", "text": f"subject{i}"} for i in range(40)]
     gold = [{"query_id": f"q{i}", "path": f"d{i}.md", "grade": 1} for i in range(40)]
-    for name, rows in (("queries", queries), ("gold", gold)):
-        (home / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    documents = {f"{name}.md": text for name, text in DOCUMENTS.items()}
+    write_native(tmp_path / "datasets" / "mine", documents, queries, gold)
     monkeypatch.chdir(tmp_path)
     for name in ("ASSAY_DATASET", "ASSAY_REPORTS"):
         monkeypatch.delenv(name, raising=False)
     Path("assay.toml").write_text(PROJECT.format(folder="mine"))
     Path("good.yaml").write_text(CONFIG.format(name="good", more=""))
     return tmp_path
+
+
+CONFIG = "name: {name}\nlatency: {{queries: 0}}\nretriever: {{legs: {{k: {{type: bm25{more}}}}}}}\n"
 
 
 def find_nothing(query, k):
@@ -125,7 +122,6 @@ def test_what_cannot_be_asked_is_a_line(project, arguments, held_out, why):
 
 def test_questions_in_both_parts_are_refused(project):
     queries = Path("datasets/mine/queries.jsonl")
-    rows = [json.loads(line) | {"text": "the same?"} for line in queries.read_text().splitlines()]
-    queries.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_rows(queries, [row | {"text": "the same?"} for row in read_rows(queries)])
     with pytest.raises(AssayError, match=r"mine:held-out: question q\d+ is in mine:development"):
         compare(find_nothing, find_word, held_out=True)

@@ -76,13 +76,11 @@ def test_code_outside_a_checkout_is_named_by_its_version(tmp_path):
     assert baseline.make(run, MEASURES).code == "assay 9"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"), [("{", "not a baseline"), ('{"format": 1}', "not a baseline")]
-)
-def test_a_broken_file(tmp_path, text, words):
+@pytest.mark.parametrize("text", ["{", '{"format": 1}'])
+def test_a_broken_file(tmp_path, text):
     path = tmp_path / "x@y.json"
     path.write_text(text)
-    with pytest.raises(AssayError, match=words):
+    with pytest.raises(AssayError, match="not a baseline"):
         baseline.read(path)
     with pytest.raises(AssayError, match="baseline accept"):
         baseline.read(tmp_path / "none.json")

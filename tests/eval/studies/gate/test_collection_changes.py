@@ -11,7 +11,7 @@ from assay import gate
 from assay.eval.report.renderers import markdown
 from assay.eval.studies.gate import output, sentences
 from assay.eval.studies.gate.attribution import CollectionChange, describe_change, estimate_effects
-from assay.eval.studies.gate.baseline import accept, make, read, render
+from assay.eval.studies.gate.baseline import accept, make, read
 from assay.eval.studies.gate.kept_rankings import (
     KeptGold,
     KeptRanking,
@@ -27,7 +27,6 @@ from assay.eval.studies.gate.settings import GateSettings
 
 NAMES = ["nDCG@10", "MRR@10", "Recall@20"]
 SETTINGS = GateSettings(measures={"MRR@10": 0.02})
-RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2]
 
 
 @settings(max_examples=20, deadline=None)
@@ -39,14 +38,6 @@ def test_kept_rankings_score_as_the_run_does(tmp_path_factory, ranks):
     found = rescore(kept, grades, NAMES)
     for query, scores in make(run, NAMES).scores.items():
         assert found[query] == pytest.approx(scores, abs=1e-6)
-
-
-def test_a_file_keeps_the_rankings(tmp_path):
-    run = make_run(tmp_path, "mine", RANKS)
-    made = make(run, NAMES)
-    path = tmp_path / "mine@planned.json"
-    path.write_text(render(made))
-    assert read(path) == made
 
 
 def kept(*gold):

@@ -27,33 +27,24 @@ def installed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("origin", "expected"),
+    ("url", "info", "expected"),
     [
-        (None, "retrieval-assay==9.1"),
-        (
-            {"url": "https://me:token@git.example.org/assay.git", "vcs_info": GIT},
-            f"retrieval-assay @ git+https://git.example.org/assay.git@{COMMIT}",
-        ),
-        (
-            {"url": "ssh://git@git.example.org/assay.git", "vcs_info": GIT},
-            f"retrieval-assay @ git+ssh://git@git.example.org/assay.git@{COMMIT}",
-        ),
-        ({"url": "file:///srv/assay.git", "vcs_info": GIT}, ""),
-        ({"url": "https://hg.example.org/assay", "vcs_info": GIT | {"vcs": "hg"}}, ""),
-        (
-            {
-                "url": f"https://files.example.org/{WHEEL}",
-                "archive_info": {"hashes": {"sha256": "ab12"}},
-            },
-            f"retrieval-assay @ https://files.example.org/{WHEEL}#sha256=ab12",
-        ),
-        ({"url": f"file:///elsewhere/{WHEEL}", "archive_info": {}}, ""),
-        ({"url": "file:///elsewhere/assay", "dir_info": {"editable": True}}, ""),
+        ("", {}, "retrieval-assay==9.1"),
+        ("https://me:token@git.example.org/assay.git", {"vcs_info": GIT},
+         f"retrieval-assay @ git+https://git.example.org/assay.git@{COMMIT}"),
+        ("ssh://git@git.example.org/assay.git", {"vcs_info": GIT},
+         f"retrieval-assay @ git+ssh://git@git.example.org/assay.git@{COMMIT}"),
+        ("file:///srv/assay.git", {"vcs_info": GIT}, ""),
+        ("https://hg.example.org/assay", {"vcs_info": GIT | {"vcs": "hg"}}, ""),
+        (f"https://files.example.org/{WHEEL}", {"archive_info": {"hashes": {"sha256": "ab12"}}},
+         f"retrieval-assay @ https://files.example.org/{WHEEL}#sha256=ab12"),
+        (f"file:///elsewhere/{WHEEL}", {"archive_info": {}}, ""),
+        ("file:///elsewhere/assay", {"dir_info": {"editable": True}}, ""),
     ],
-)
-def test_what_it_was_installed_from(origin, expected, installed, tmp_path):
-    if origin:
-        (installed / "direct_url.json").write_text(json.dumps(origin))
+)  # fmt: skip
+def test_what_it_was_installed_from(url, info, expected, installed, tmp_path):
+    if url:
+        (installed / "direct_url.json").write_text(json.dumps({"url": url, **info}))
     assert find_package(tmp_path) == expected
     if expected:
         assert Requirement(expected).name == "retrieval-assay"

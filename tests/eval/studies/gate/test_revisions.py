@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from assay.eval.studies.gate.baseline_pipeline import extract, find_commit, opened
 from assay.retrievers.base import AssayError
 
-Git = Callable[..., None]
 JUDGED = {"query_id": "q1", "path": "a.md", "start": 0, "end": 4, "text": "One.", "grade": 1}
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 from tools import command_line
+from tools.project_files import write_rows
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.studies.gate.baseline import make
@@ -21,22 +22,19 @@ RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 9
 WORSE = [rank + 3 * (i % 2) for i, rank in enumerate(RANKS)]
 SETTINGS = GateSettings(measures={"MRR@10": 0.02, "nDCG@10": 0.02, "Recall@20": 0.02, "AP": 0.02})
 DOCUMENTS = [f"d{i}" for i in range(8)]
+FEW = [1] * 13 + [3, 9] * 6
 
 
 def share_documents(count):
     """Return a collection in which three queries each have their best answer in one document."""
     made = make_collection(count)
-    gold = {
-        f"q{i}": (
-            GoldItem(f"q{i}", f"d{i}", f"d{i}", 0, len(f"text number {i}"), 1),
-            *(
-                [GoldItem(f"q{i}", f"d{j}", f"d{j}", 0, len(f"text number {j}"), 2)]
-                if (j := i // 3 * 3) != i
-                else []
-            ),
+    gold = {}
+    for i in range(count):
+        graded = {i // 3 * 3: 2, i: 1}
+        gold[f"q{i}"] = tuple(
+            GoldItem(f"q{i}", f"d{j}", f"d{j}", 0, len(f"text number {j}"), grade)
+            for j, grade in graded.items()
         )
-        for i in range(count)
-    }
     return replace(made, gold=gold)
 
 
@@ -130,7 +128,7 @@ def test_scores_are_those_of_ir_measures(pairs):
             assert found[query][ours] == pytest.approx(value, abs=1e-12)
 
 
-def test_a_regression_ends_with_1_and_names_who_lost(files, call):
+def test_a_regression_ends_with_1_and_names_who_lost_in_other_forms_too(files, call, tmp_path):
     head, base, qrels = files
     status, shown = call(head, "--qrels", qrels, "--baseline", base)
     assert status == 1
@@ -142,187 +140,146 @@ def test_a_regression_ends_with_1_and_names_who_lost(files, call):
     assert told["losers"][0]["base"] > told["losers"][0]["head"]
     assert call(base, "--qrels", qrels, "--baseline", head)[0] == 0
 
+    rows = [line.split() for line in qrels.read_text().splitlines()]
+    table, listed, page = (tmp_path / name for name in ("test.tsv", "head.jsonl", "gate.md"))
+    lines = ["query-id\tcorpus-id\tscore", *(f"{q}\t{d}\t{g}" for q, _, d, g in rows)]
+    table.write_text("\n".join(lines) + "\n")
+    ranked = {}
+    for line in head.read_text().splitlines():
+        ranked.setdefault(line.split()[0], []).append(line.split()[2])
+    write_rows(listed, [{"query_id": q, "ranking": hits} for q, hits in ranked.items()])
+    words = (listed, "--qrels", table, "--baseline", base, "--markdown", page, "--json")
+    assert json.loads(call(*words)[1])["measures"] == told["measures"]
+    assert "Regression: nDCG@10 fell by" in page.read_text()
+
 
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (
-            [1] * 13 + [3, 9] * 6,
-            [1] * 13 + [3, 9] * 6,
-            "Pass, but weak: with 25 questions {} would go unnoticed.",
-        ),
+        (FEW, FEW, "Pass, but weak: with 25 questions {} would go unnoticed."),
         ([1] * 280 + [2] * 20, [1] * 280 + [2] * 20, "Pass: lost no more than 0.0"),
-        (
-            [1] * 13 + [3, 9] * 6,
-            [1] * 6 + [4] * 7 + [3, 9] * 6,
-            "; with 25 questions {} may get no more than a warning.",
-        ),
+        (FEW, [1] * 6 + [4] * 7 + FEW[13:], "; with 25 questions {} may get no more than a warn"),
     ],
     ids=["few", "many", "warning"],
 )
 def test_few_queries_say_first_how_little_they_show(tmp_path, call, before, after, told):
     collection = make_collection(len(before))
     base, head = (
-        write_run(
-            tmp_path / f"{name}.trec",
-            make_run(tmp_path / "runs", name, ranks, collection=collection),
-        )
-        for name, ranks in (("base", before), ("head", after))
+        write_run(tmp_path / f"{i}.trec", make_run(tmp_path, "x", ranks, collection=collection))
+        for i, ranks in enumerate((before, after))
     )
     qrels = write_qrels(tmp_path / "qrels.txt", collection.gold)
     settings = tmp_path / "gate.yaml"
     settings.write_text("measures: {MRR@10: 0.05}\n")
-    given = (head, "--qrels", qrels, "--baseline", base, "--settings", settings)
-    _, shown = call(*given)
+    _, shown = call(head, "--qrels", qrels, "--baseline", base, "--settings", settings)
     assert told.format("a loss of up to a third") in " ".join(shown.split())
     assert shown.startswith("Gate: Pass, but weak (") == told.startswith("Pass, but weak")
 
 
-def test_beir_judgments_json_lines_and_markdown_are_files_too(files, call, tmp_path):
-    head, base, qrels = files
-    rows = [line.split() for line in qrels.read_text().splitlines()]
-    table = tmp_path / "test.tsv"
-    lines = ["query-id\tcorpus-id\tscore", *(f"{q}\t{d}\t{g}" for q, _, d, g in rows)]
-    table.write_text("\n".join(lines) + "\n")
-    ranked = {}
-    for line in head.read_text().splitlines():
-        ranked.setdefault(line.split()[0], []).append(line.split()[2])
-    listed = tmp_path / "head.jsonl"
-    listed.write_text(
-        "".join(json.dumps({"query_id": q, "ranking": hits}) + "\n" for q, hits in ranked.items())
-    )
-    page = tmp_path / "gate.md"
-    _, of_files = call(listed, "--qrels", table, "--baseline", base, "--markdown", page, "--json")
-    _, of_trec = call(head, "--qrels", qrels, "--baseline", base, "--json")
-    assert json.loads(of_files)["measures"] == json.loads(of_trec)["measures"]
-    assert "Regression: nDCG@10 fell by" in page.read_text()
+def keep(test):
+    return lambda text: "".join(line for line in text.splitlines(True) if test(line.split()))
 
 
-def drop_a_query(head, base, qrels):
-    kept = [line for line in head.read_text().splitlines() if not line.startswith("q1 ")]
-    head.write_text("\n".join(kept) + "\n")
+def add(line):
+    return lambda text: f"{text}{line}\n"
 
 
-def cut_rankings(head, base, qrels):
-    kept = [line for line in head.read_text().splitlines() if int(line.split()[3]) <= 10]
-    head.write_text("\n".join(kept) + "\n")
+def write(line):
+    return lambda _: line
 
 
-def grade_twice(head, base, qrels):
-    qrels.write_text(qrels.read_text() + "q0 0 d0 0\n")
+def rename(column, make):
+    def change(text):
+        rows = [line.split() for line in text.splitlines()]
+        for row in rows:
+            row[column] = make(row[column])
+        return "".join(" ".join(row) + "\n" for row in rows)
+
+    return change
 
 
-def add_a_system(head, base, qrels):
-    head.write_text(head.read_text() + "q0 Q0 d9 1 1 other\n")
+WITHOUT_Q1 = {"head": keep(lambda row: row[0] != "q1")}
+PADDED = {"head": rename(0, lambda id_: f"q{id_[1:]:0>2}")}
+SPAN = '{"query_id": "q0", "ranking": [{"document": "d0", "start": 0, "end": 3}]}\n'
 
 
-def name_others(head, base, qrels):
-    head.write_text("x1 Q0 d9 1 1 s\n")
-
-
-def rename(path, column, make):
-    rows = [line.split() for line in path.read_text().splitlines()]
-    for row in rows:
-        row[column] = make(row[column])
-    path.write_text("".join(" ".join(row) + "\n" for row in rows))
-
-
-def pad_queries(head, base, qrels):
-    rename(head, 0, lambda id_: f"q{id_[1:]:0>2}")
-
-
-def number_queries(head, base, qrels):
-    for path in (base, qrels):
-        rename(path, 0, lambda id_: id_[1:])
-    rename(head, 0, lambda id_: f"{id_[1:]}.0")
-
-
-def pad_documents(head, base, qrels):
-    rename(head, 2, lambda id_: f"d{id_[1:]:0>2}")
-
-
-def number_documents(head, base, qrels):
-    for path in (base, qrels):
-        rename(path, 2, lambda id_: id_[1:])
-    rename(head, 2, lambda id_: f"{id_[1:]}.0")
-
-
-def name_other_documents(head, base, qrels):
-    rename(head, 2, lambda id_: f"page-{id_}")
-
-
-def empty(head, base, qrels):
-    qrels.write_text("")
-
-
-def lose_a_column(head, base, qrels):
-    qrels.write_text(qrels.read_text() + "q0 d0 1\n")
-
-
-def give_spans(head, base, qrels):
-    hit = {"document": "d0", "start": 0, "end": 3}
-    head.write_text(json.dumps({"query_id": "q0", "ranking": [hit]}) + "\n")
+def number(column):
+    """Let two files have the numbers of ids, and the first the same with a decimal point."""
+    bare = rename(column, lambda id_: id_[1:])
+    return {"head": rename(column, lambda id_: f"{id_[1:]}.0"), "base": bare, "qrels": bare}
 
 
 BAD = [
-    (drop_a_query, (), "head.trec: no ranking for 1 judged query (first: q1); --missing zero"),
-    (cut_rankings, (), "head.trec: ranks 10 hits of a query, and Recall@20 looks at 20; allowed"),
-    (grade_twice, (), "qrels.txt:91: d0 is judged twice for q0, with the grades 1 and 0"),
-    (add_a_system, (), "head.trec: has the systems s, other; give one a file"),
-    (name_others, (), "head.trec: ranks no query that is judged: its first is x1, the first"),
-    (pad_queries, (), 'head.trec: there is no judged query "q00" but "q0": the files differ by le'),
-    (pad_queries, ("--missing", "zero"), 'no judged query "q00" but "q0": the files differ by le'),
-    (number_queries, (), 'there is no judged query "0.0" but "0": one file has it as a number'),
-    (pad_documents, (), 'there is no judged document "d00" but "d0": the files differ by leading'),
+    (WITHOUT_Q1, "", "head.trec: no ranking for 1 judged query (first: q1); --missing zero"),
     (
-        number_documents,
-        (),
-        'there is no judged document "0.0" but "0": one file has it as a number',
+        {"head": keep(lambda row: int(row[3]) <= 10)}, "",
+        "head.trec: ranks 10 hits of a query, and Recall@20 looks at 20; allowed",
     ),
-    (name_other_documents, (), "head.trec: ranks no document that is judged: its first is page-d"),
-    (empty, (), "qrels.txt: empty; judgments are lines of query, iteration, document, grade"),
-    (lose_a_column, (), "qrels.txt:91: 3 columns; there must be 4"),
-    (give_spans, (), "is no id of a document; only `assay import` judges spans and texts"),
-    (lambda *_: None, ("--documents", "3"), "--documents: 3, but the files name 90"),
-    (lambda *_: None, ("--base", "main"), "--base: not with --qrels"),
-    (lambda *_: None, ("--junit", "x.xml"), "--junit: not with --qrels"),
-]
+    ({"qrels": add("q0 0 d0 0")}, "", "qrels.txt:91: d0 is judged twice for q0, with the grades"),
+    ({"head": add("q0 Q0 d9 1 1 other")}, "", "head.trec: has the systems s, other; give one a f"),
+    (
+        {"head": write("x1 Q0 d9 1 1 s\n")}, "",
+        "head.trec: ranks no query that is judged: its first is x1, the first",
+    ),
+    (PADDED, "", 'head.trec: there is no judged query "q00" but "q0": the files differ by le'),
+    (PADDED, "--missing zero", 'no judged query "q00" but "q0": the files differ by le'),
+    (number(0), "", 'there is no judged query "0.0" but "0": one file has it as a number'),
+    (
+        {"head": rename(2, lambda id_: f"d{id_[1:]:0>2}")}, "",
+        'there is no judged document "d00" but "d0": the files differ by leading',
+    ),
+    (number(2), "", 'there is no judged document "0.0" but "0": one file has it as a number'),
+    (
+        {"head": rename(2, lambda id_: f"page-{id_}")}, "",
+        "head.trec: ranks no document that is judged: its first is page-d",
+    ),
+    ({"qrels": write("")}, "", "qrels.txt: empty; judgments are lines of query, iteration, docu"),
+    ({"qrels": add("q0 d0 1")}, "", "qrels.txt:91: 3 columns; there must be 4"),
+    ({"head": write(SPAN)}, "", "is no id of a document; only `assay import` judges spans and te"),
+    ({}, "--documents 3", "--documents: 3, but the files name 90"),
+    ({}, "--base main", "--base: not with --qrels"),
+    ({}, "--junit x.xml", "--junit: not with --qrels"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("damage", "options", "told"), BAD)
-def test_what_cannot_be_judged_is_refused_in_a_line(files, call, damage, options, told):
-    damage(*files)
+def damage(files, changes):
+    for name, path in zip(("head", "base", "qrels"), files, strict=True):
+        path.write_text(changes.get(name, str)(path.read_text()))
+
+
+@pytest.mark.parametrize(("changes", "options", "told"), BAD)
+def test_what_cannot_be_judged_is_refused_in_a_line(files, call, changes, options, told):
+    damage(files, changes)
     head, base, qrels = files
-    status, shown = call(head, "--qrels", qrels, "--baseline", base, *options)
+    status, shown = call(head, "--qrels", qrels, "--baseline", base, *options.split())
     assert status == 2
     assert told in shown
     assert "Traceback" not in shown
 
 
 def test_missing_rankings_score_0_where_that_is_asked_for(files, call):
-    drop_a_query(*files)
+    damage(files, WITHOUT_Q1)
     head, base, qrels = files
     _, shown = call(head, "--qrels", qrels, "--baseline", base, "--missing", "zero", "--full")
     assert "head.trec: 1 query without a ranking score 0" in " ".join(shown.split())
 
 
-def test_a_measure_that_reads_texts_is_refused(files, call, tmp_path):
+def test_what_is_missing_or_reads_texts_is_refused(files, call, tmp_path):
     head, base, qrels = files
     settings = tmp_path / "gate.yaml"
     settings.write_text("measures: {Recall@200tok: 0.02}\n")
-    status, shown = call(head, "--qrels", qrels, "--baseline", base, "--settings", settings)
-    assert status == 2
-    assert "Recall@200tok: needs the text of the hits" in shown
-
-
-def test_one_of_two_files_is_not_enough(files, call):
-    head, base, qrels = files
-    assert "--baseline is missing" in call(head, "--qrels", qrels)[1]
-    assert "--qrels is missing" in call(head, "--baseline", base)[1]
-    status, shown = call(head)
-    assert status == 2
-    assert "head.trec: a file of rankings; " in shown
-    assert "--qrels q.tsv --baseline b.trec" in " ".join(shown.split())
+    for words, told in (
+        (("--qrels", qrels), "--baseline is missing"),
+        (("--baseline", base), "--qrels is missing"),
+        ((), "--qrels q.tsv --baseline b.trec"),
+        (
+            ("--qrels", qrels, "--baseline", base, "--settings", settings),
+            "Recall@200tok: needs the text of the hits",
+        ),
+    ):
+        status, shown = call(head, *words)
+        assert status == 2
+        assert told in " ".join(shown.split())
 
 
 def test_options_of_recall_and_the_number_of_relevant_documents_need_no_ranking():

@@ -1,50 +1,38 @@
 """`assay contexts` on small collections, against a server on this machine."""
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from doubles.language_model_server import KEY, LanguageModelServer, Status
+from doubles.language_model_server import KEY, LanguageModelServer
+from tools.command_line import check_error, invoke
 from tools.own_cache import make_cache
+from tools.project_files import read_rows, write_native, write_rows
 
-from assay.eval.cli.main import assay
 from assay.eval.collections.loading import load
-from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[4]
 PRICES = "1,1.25,0.1,5"
+OTHER = "# Zoning\n\nLand use.\n\n## Appeal\n\nThe board.\n"
 TEXT = "# Lease\n\nThe tenant pays rent.\n\n## Repairs\n\nThe landlord repairs the roof.\n"
 
 
-def write_lines(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-
-
 def make_native(folder, card=""):
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs" / "lease.md").write_text(TEXT)
-    (folder / "docs" / "zoning.md").write_text("# Zoning\n\nLand use.\n\n## Appeal\n\nThe board.\n")
-    write_lines(folder / "queries.jsonl", {"_id": "q", "text": "who repairs the roof"})
-    write_lines(
-        folder / "judgments.jsonl", {"query_id": "q", "path": "lease.md", "section": "Repairs"}
-    )
-    (folder / "dataset.yaml").write_text(f"name: {folder.name}\ntitle: Law\nformat: native\n{card}")
-    return folder
+    documents = {"lease.md": TEXT, "zoning.md": OTHER}
+    queries = [{"_id": "q", "text": "who repairs the roof"}]
+    judgments = [{"query_id": "q", "path": "lease.md", "section": "Repairs"}]
+    return write_native(folder, documents, queries, judgments, card)
 
 
 def make_beir(folder):
-    whole = "Alpha one. Beta two. "
-    write_lines(
-        folder / "corpus.jsonl",
+    (folder / "qrels").mkdir(parents=True)
+    rows = [
         {"_id": "a", "title": "A", "text": "Alpha one.", "metadata": {"doc_id": "d"}},
         {"_id": "b", "title": "", "text": "Beta two.", "metadata": {"doc_id": "d"}},
         {"_id": "c", "title": "", "text": "Gamma alone."},
-    )
-    write_lines(folder / "docs.jsonl", {"_id": "d", "text": whole})
-    write_lines(folder / "queries.jsonl", {"_id": "q", "text": "beta"})
-    (folder / "qrels").mkdir()
+    ]
+    write_rows(folder / "corpus.jsonl", rows)
+    write_rows(folder / "docs.jsonl", [{"_id": "d", "text": "Alpha one. Beta two. "}])
+    write_rows(folder / "queries.jsonl", [{"_id": "q", "text": "beta"}])
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t1\n")
     (folder / "dataset.yaml").write_text(
         f"name: {folder.name}\ntitle: T\nformat: beir\nwhole_documents: docs.jsonl\n"
@@ -65,17 +53,8 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def call(collection, *arguments, provider="anthropic"):
-    given = ["contexts", str(collection), "--provider", provider, *arguments]
-    return CliRunner().invoke(assay, given)
-
-
-def check_error(result, *words):
-    assert isinstance(result.exception, AssayError), result.output
-    message = str(result.exception)
-    assert "\n" not in message
-    for word in words:
-        assert word in message
+def call(collection, *arguments):
+    return invoke("contexts", collection, "--provider", "anthropic", *arguments)
 
 
 @pytest.mark.slow
@@ -83,7 +62,7 @@ def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
     folder = make_native(tmp_path / "law", "contexts: contexts.jsonl\n")
     result = call(folder, "--prices", PRICES, "--max-cost-usd", "1")
     assert result.exception is None, result.exception
-    rows = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    rows = read_rows(folder / "contexts.jsonl")
     assert [set(row) for row in rows] == [{"path", "start", "end", "context"}] * 4
     documents = {document.id: document for document in load(str(folder)).documents}
     texts = [item.text for item in documents["lease.md"].contexts]
@@ -102,7 +81,7 @@ def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
 def test_a_beir_collection_gets_a_row_a_passage(server, tmp_path):
     folder = make_beir(tmp_path / "abc")
     assert call(folder).exception is None
-    rows = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    rows = read_rows(folder / "contexts.jsonl")
     assert {row["_id"]: row["context"] for row in rows} == {
         "a": "About A.",
         "b": "About Beta.",
@@ -126,82 +105,31 @@ def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     assert call(folder).exception is None  # the same content
 
 
-def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
+def test_a_wrong_option_is_one_line(server, tmp_path):
     folder = make_native(tmp_path / "law")
-    result = call(folder, "--dry-run", "--prices", PRICES)
-    assert "USD by the bytes sent" in result.stdout
-    found = json.loads(call(folder, "--dry-run", "--json", "--prices", PRICES).stdout)
-    assert found["to_ask"] == 4
-    assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
-    monkeypatch.delenv("ANTHROPIC_BASE_URL")
-    assert "prices of 2026-11" in call(folder, "--dry-run").stdout
-    assert not server.calls
-    assert list(folder.glob("contexts*")) == []
-
-
-def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    server.react = lambda asked: Status(400) if asked.number == 2 else None
-    result = call(folder, "--concurrency", "1")
-    check_error(result, "HTTP 400", "goes on from there")
-    assert list(folder.glob("contexts*")) == []
-    server.react = lambda asked: None
-    assert call(folder).exception is None
-    assert set(server.answered.values()) == {1}
-
-
-def test_the_budget_holds_over_runs(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    small = ("--prices", PRICES, "--max-cost-usd", "0.0016", "--concurrency", "1")
-    result = call(folder, *small)
-    check_error(result, "the budget of 0.0016 USD allows no further call")
-    made = len(server.calls)
-    assert 0 < made < 4
-    check_error(call(folder, *small), "budget")
-    assert len(server.calls) == made
-    assert call(folder, *small[:2], "--max-cost-usd", "1").exception is None
-    assert set(server.answered.values()) == {1}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--prices", "1,2,3"), ("--prices", "not four prices")),
-        (("--prices", "1,2,3,-4"), ("--prices", "not four prices")),
-        (("--max-cost-usd", "1"), ("prices are not known", "--prices")),
-        (("--max-cost-usd", "-1"), ("--max-cost-usd", "greater than or equal to 0")),
-        (("--concurrency", "0"), ("--concurrency", "greater than or equal to 1")),
-        (("--max-tokens", "0"), ("--max-tokens",)),
-        (("--base-url", "https://user:pass@host"), ("base_url", "keys come from the environment")),
-        (("--output", "/nowhere/at/all.jsonl"), ("/nowhere/at/all.jsonl", "cannot be written")),
-        (("--config", "configs/none.yaml"), ("configs/none.yaml", "no such config")),
-    ],
-)
-def test_a_wrong_option_is_one_line(server, tmp_path, arguments, words):
-    check_error(call(make_native(tmp_path / "law"), *arguments), *words)
+    for words, *told in (
+        ("--prices 1,2,3", "--prices", "not four prices"),
+        ("--prices 1,2,3,-4", "--prices", "not four prices"),
+        ("--max-cost-usd 1", "prices are not known", "--prices"),
+        ("--max-cost-usd -1", "--max-cost-usd", "greater than or equal to 0"),
+        ("--concurrency 0", "--concurrency", "greater than or equal to 1"),
+        ("--max-tokens 0", "--max-tokens"),
+        ("--base-url https://user:pass@host", "base_url", "keys come from the environment"),
+        ("--output /nowhere/at/all.jsonl", "/nowhere/at/all.jsonl", "cannot be written"),
+        ("--config configs/none.yaml", "configs/none.yaml", "no such config"),
+    ):
+        check_error(call(folder, *words.split()), *told)
     assert not server.calls
 
 
-def test_formats_without_contexts_are_refused(server, tmp_path, assay_config):
+def test_formats_without_contexts_are_refused(server, tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()
-    (folder / "dataset.yaml").write_text(
-        "name: set\ntitle: T\nformat: irds\nlocation: irds:some/set\n"
-    )
+    card = "name: set\ntitle: T\nformat: irds\nlocation: irds:some/set\n"
+    (folder / "dataset.yaml").write_text(card)
     check_error(call(folder), "the format irds has no contexts", "beir, native")
-    config = assay_config("documents: {passages: false}")
+    config = tmp_path / "config.yaml"
+    base = f"base: {ROOT}/configs/contextual.yaml\nname: mine\n"
+    config.write_text(f"{base}documents: {{passages: false}}\n")
     beir = make_beir(tmp_path / "abc")
     check_error(call(beir, "--config", str(config)), "documents.passages: must be true")
-
-
-@pytest.fixture
-def assay_config(tmp_path):
-    """Write a config over configs/contextual.yaml."""
-
-    def write(text):
-        path = tmp_path / "config.yaml"
-        path.write_text(f"base: {ROOT}/configs/contextual.yaml\nname: mine\n{text}\n")
-        return path
-
-    return write

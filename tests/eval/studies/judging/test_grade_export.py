@@ -1,9 +1,9 @@
 """Grades of the page join the collection, with who gave them."""
 
-import json
 import re
 
 from samples.judged_guide import APT, BOTH, TEN, call, spot, write_table
+from tools.project_files import read_rows
 
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
@@ -21,7 +21,7 @@ def test_grades_of_the_page_join_the_collection_with_who_gave_them(tiny, table, 
     assert result.exit_code == 0, result.output
     assert "grades of the page: anna 3, bo 2; not settled: 1" in result.output
     assert "2 judgments added to tiny" in result.output
-    rows = [json.loads(line) for line in (tiny / "judgments.jsonl").read_text().splitlines()][2:]
+    rows = read_rows(tiny / "judgments.jsonl")[2:]
     day = rows[0].pop("judged_on")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", day)
     place = {"path": "guide.md", "start": start, "end": end, "text": "Use apt."}
@@ -35,7 +35,7 @@ def test_grades_of_the_page_join_the_collection_with_who_gave_them(tiny, table, 
     assert not check(find_card("tiny")), "the card is sealed"
     grades.add(TEN.digest, "bo", 1, settles=True)
     assert "1 judgments added" in call(table).output
-    settled = json.loads((tiny / "judgments.jsonl").read_text().splitlines()[-1])
+    settled = read_rows(tiny / "judgments.jsonl")[-1]
     assert settled["grade"] == 1
     assert settled["judged_by"] == "person anna, person bo; settled by person bo"
 
@@ -46,7 +46,7 @@ def test_a_settlement_ends_with_its_disagreement(tiny, table, grades):
     grades.add(APT.digest, "anna", 1, settles=True)
     assert grades.undo("bo") == APT.digest
     assert call(table).exit_code == 0
-    row = json.loads((tiny / "judgments.jsonl").read_text().splitlines()[-1])
+    row = read_rows(tiny / "judgments.jsonl")[-1]
     assert (row["grade"], row["judged_by"]) == (2, "person anna")
 
 
@@ -57,7 +57,7 @@ def test_a_comment_in_the_table_stays_beside_the_notes(tiny, table, grades):
     grades.note(APT.digest, "anna", "only Debian")
     assert call(table).exit_code == 0
     first, second = (
-        json.loads((folder / "judgments.jsonl").read_text().splitlines()[-1])["comment"]
+        read_rows(folder / "judgments.jsonl")[-1]["comment"]
         for folder in (tiny.parent / "first", tiny)
     )
     assert (first, second) == ("see the card", "see the card; only Debian")

@@ -38,19 +38,19 @@ def test_a_table_that_does_not_fit_is_refused(table):
     [
         {"pair": "sha256:0", "grade": 1},
         {"pair": ["x"], "grade": 1},
-        {"pair": APT.digest, "grade": 4},
-        {"pair": APT.digest, "grade": True},
-        {"pair": APT.digest, "grade": "1"},
-        {"pair": APT.digest, "grade": 1, "span": [0, 99]},
-        {"pair": APT.digest, "grade": 1, "span": [3, 4]},
-        {"pair": APT.digest, "grade": 1, "span": "0"},
+        *({"pair": APT.digest, "grade": grade} for grade in (4, True, "1")),
+        *({"pair": APT.digest, "grade": 1, "span": span} for span in ([0, 99], [3, 4], "0")),
         {"pair": APT.digest, "grade": 1, "settles": True},
     ],
 )
 def test_what_the_page_never_sends_is_refused(sheet, grades, given):
+    session = AnnotationSession(sheet, grades, "anna", 0)
     with pytest.raises(AssayError):
-        AnnotationSession(sheet, grades, "anna", 0).grade(given)
+        session.grade(given)
+    with pytest.raises(AssayError, match="surrogate"):
+        session.note({"pair": APT.digest, "note": "a \ud83d"})
     assert not grades.read_grades()
+    assert not grades.read_notes()
 
 
 def test_a_judge_is_told_of_another_only_after_judging(sheet, grades):
@@ -65,9 +65,3 @@ def test_a_judge_is_told_of_another_only_after_judging(sheet, grades):
     assert desk.agreement()["disagreements"][0]["settled"] == 2
     grades.add(APT.digest, "bo", 0)
     assert desk.agreement()["disagreements"][0]["settled"] is None, "graded anew since"
-
-
-def test_a_note_that_no_file_can_hold_is_refused(sheet, grades):
-    with pytest.raises(AssayError, match="surrogate"):
-        AnnotationSession(sheet, grades, "anna", 0).note({"pair": APT.digest, "note": "a \ud83d"})
-    assert not grades.read_notes()

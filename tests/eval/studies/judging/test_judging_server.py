@@ -81,6 +81,9 @@ def test_the_first_address_gives_a_cookie_and_a_strict_page(server):
     assert policy[1].startswith("default-src &#39;none&#39;; ")
     assert "unsafe" not in policy[1]
     assert server.token not in page.decode()
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    assert server.address.startswith("http://127.0.0.1:")
+    assert len(server.token) == 32, "of 24 bytes by chance"
 
 
 @pytest.mark.parametrize(
@@ -179,10 +182,8 @@ def test_a_browser_that_leaves_prints_nothing(server, monkeypatch, capsys):
 def test_a_port_that_is_taken_is_named(server):
     with pytest.raises(AssayError) as caught:
         JudgingServer(server.session, server.server_port)
-    assert str(caught.value) == (
-        f"--port {server.server_port}: Address already in use; name another that is free, from 1 to"
-        " 65535"
-    )
+    told = f"--port {server.server_port}: Address already in use; name another that is free"
+    assert str(caught.value).startswith(told)
 
 
 def test_a_killed_server_loses_nothing_acknowledged(table):
@@ -223,9 +224,3 @@ def test_a_judge_has_a_name(table, arguments):
     result = call(table, "--serve", *arguments)
     assert isinstance(result.exception, AssayError)
     assert "--judge NAME" in str(result.exception)
-
-
-def test_the_server_listens_to_this_machine_alone(server):
-    assert server.socket.getsockname()[0] == "127.0.0.1"
-    assert server.address.startswith("http://127.0.0.1:")
-    assert len(server.token) == 32, "of 24 bytes by chance"

@@ -1,6 +1,7 @@
 """Judgments of a table become part of a collection: what is refused, and what is written."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,8 @@ from assay.retrievers.base import AssayError
 
 
 def read_folder(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # In place
@@ -111,8 +109,7 @@ def test_a_wrong_row_is_named_and_nothing_is_written(tiny, tmp_path, case):
     table = write_table(tmp_path / "t.csv", {APT: "1", pair("r", "Use apt."): "1"}, **cells)
     before = read_folder(tiny)
     result = call(table)
-    assert result.exit_code == 2
-    assert result.stdout == ""
+    assert (result.exit_code, result.stdout) == (2, "")
     problem, last = result.stderr.splitlines()
     assert problem.startswith(f"{table}:2: error: ")
     assert words in problem
@@ -124,9 +121,8 @@ def test_a_heading_alone_is_no_answer(tiny, tmp_path):
     """As `dataset check` has it. Not relevant it may be, and relevant with text below it."""
     heading, before = pair("r", "# Guide"), read_folder(tiny)
     result = call(write_table(tmp_path / "t.csv", {heading: "1"}))
-    assert result.exit_code == 2
     told = '"guide.md" from 0 to 7 is a heading alone, so the text below it would not count'
-    assert told in result.stderr
+    assert (result.exit_code, told in result.stderr) == (2, True)
     assert read_folder(tiny) == before
     whole = pair("r", "# Guide\n\nInstall it.")
     done = call(write_table(tmp_path / "t.csv", {heading: "0", whole: "1"}))
@@ -134,8 +130,25 @@ def test_a_heading_alone_is_no_answer(tiny, tmp_path):
     assert not check(find_card("tiny"))
 
 
-def test_a_higher_grade_is_allowed_on_request(tiny, tmp_path):
-    assert call(write_table(tmp_path / "t.csv", {APT: "4"}), "--highest", "4").exit_code == 0
+def test_what_changed_meanwhile_is_not_covered_up_by_sealing(tiny, tmp_path, monkeypatch):
+    table = write_table(tmp_path / "t.csv", {APT: "1"})
+
+    def fail(card):
+        raise AssayError("cannot be sealed")
+
+    before = read_folder(tiny)
+    with monkeypatch.context() as patch:
+        patch.setattr("assay.eval.collections.authoring.labelling.seal", fail)
+        assert isinstance(call(table).exception, AssayError)
+    assert read_folder(tiny) == before
+    (tiny / "docs" / "other.md").write_text("# Other\n\nText.\n")
+    before = read_folder(tiny)
+    assert re.search("the card says 1, there are 2|SHA-256", str(call(table).exception))
+    assert read_folder(tiny) == before
+    (tiny / "docs" / "guide.md").write_text(GUIDE.replace("Use apt.", "Use dnf."))
+    result = call(table)
+    assert result.exit_code == 2
+    assert "now 'Use dnf.', is not what was to be judged" in result.stderr
 
 
 def test_two_grades_of_one_pair(tiny, tmp_path):
@@ -150,39 +163,6 @@ def test_two_grades_of_one_pair(tiny, tmp_path):
     assert [item["line"] for item in problems] == [3, 4]
     assert "has grade 2 here and 3 in the collection" in problems[0]["message"]
     assert "grade 2 here and 1 in line 2" in problems[1]["message"]
-
-
-def test_a_document_that_has_changed(tiny, tmp_path):
-    table = write_table(tmp_path / "t.csv", {APT: "1"})
-    (tiny / "docs" / "guide.md").write_text(GUIDE.replace("Use apt.", "Use dnf."))
-    result = call(table)
-    assert result.exit_code == 2
-    assert "now 'Use dnf.', is not what was to be judged" in result.stderr
-
-
-def test_a_collection_that_is_not_as_its_card_says(tiny, tmp_path):
-    """Sealing must not cover up what someone else changed."""
-    table = write_table(tmp_path / "t.csv", {APT: "1"})
-    (tiny / "docs" / "other.md").write_text("# Other\n\nText.\n")
-    before = read_folder(tiny)
-    result = call(table)
-    assert isinstance(result.exception, AssayError)
-    assert "the card says 1, there are 2" in str(result.exception) or "SHA-256" in str(
-        result.exception
-    )
-    assert read_folder(tiny) == before
-
-
-def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(tiny, tmp_path, monkeypatch):
-    table = write_table(tmp_path / "t.csv", {APT: "1"})
-    before = read_folder(tiny)
-
-    def fail(card):
-        raise AssayError("cannot be sealed")
-
-    monkeypatch.setattr("assay.eval.collections.authoring.labelling.seal", fail)
-    assert isinstance(call(table).exception, AssayError)
-    assert read_folder(tiny) == before
 
 
 def test_collections_that_are_not_ones_own_need_an_output(tiny, tmp_path, monkeypatch):
@@ -205,12 +185,12 @@ def test_collections_that_are_not_ones_own_need_an_output(tiny, tmp_path, monkey
     assert read_folder(tiny) == before
 
 
-def test_the_collection_must_be_named_once(tiny, tmp_path):
+def test_the_collection_must_be_named_once_and_a_higher_grade_is_allowed(tiny, tmp_path):
     table = write_table(tmp_path / "t.csv", {APT: "1", pair("r", "Use apt."): "1"}, collection="x")
     assert "names tiny, x" in str(call(table).exception)
-    table = write_table(tmp_path / "t.csv", {APT: "1"}, collection="")
+    table = write_table(tmp_path / "t.csv", {APT: "4"}, collection="")
     assert "say --collection NAME" in str(call(table).exception)
-    assert call(table, "--collection", "tiny").exit_code == 0
+    assert call(table, "--collection", "tiny", "--highest", "4").exit_code == 0
 
 
 # Copies

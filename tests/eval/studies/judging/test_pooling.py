@@ -119,6 +119,9 @@ def test_a_pool_says_what_judging_it_could_make_of_the_difference(tmp_path, monk
     assert bounds["could_turn"] is True
     said = "Judging what is unjudged could turn which run is better by nDCG@3: poor less good is "
     assert said in call("--output", "more.csv")
+    runs[:] = [str(make_run(tmp_path / "reports", "right", [1] * 16).folder)]
+    assert "Nothing to judge" in call("--depth", "1", "--output", "none.csv")
+    assert not (tmp_path / "none.csv").exists()
 
 
 def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(base):
@@ -182,8 +185,12 @@ def test_an_apostrophe_is_never_ambiguous(text):
     assert arm(defuse(text)) == text
 
 
-def test_long_passages_are_shown_in_part_and_judged_whole(tmp_path):
-    path = tmp_path / "pool.csv"
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "pool.csv"
+
+
+def test_long_passages_are_shown_in_part_and_judged_whole(path):
     long = pair(text="x" * 40_000, end=40_003)
     path.write_bytes(render([long], "c"))
     (row,) = worksheet.read(path)
@@ -192,18 +199,15 @@ def test_long_passages_are_shown_in_part_and_judged_whole(tmp_path):
     assert row.string("digest") == long.digest != pair(text="x" * 16_000, end=40_003).digest
 
 
-def test_what_other_programs_save_is_read(tmp_path):
-    path = tmp_path / "pool.csv"
+def test_what_other_programs_save_is_read(path):
     text = render([pair(text="one\ntwo"), pair(query_id="r")], "c").decode("utf-8-sig")
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
     for delimiter, encoding in ((";", "utf-8"), ("\t", "utf-8-sig"), (",", "utf-8")):
         with path.open("w", newline="", encoding=encoding) as file:
-            csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(
-                [rows[0], rows[1], [""] * len(rows[0]), rows[2]]
-            )
-        first, second = worksheet.read(path)
-        assert (first.string("query_id"), first.line) == ("q", 2)
-        assert (second.string("query_id"), second.line) == ("r", 5)
+            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+            writer.writerows([head, rows[0], [""] * len(head), rows[1]])
+        found = [(row.string("query_id"), row.line) for row in worksheet.read(path)]
+        assert found == [("q", 2), ("r", 5)]
 
 
 @pytest.mark.parametrize(
@@ -215,8 +219,7 @@ def test_what_other_programs_save_is_read(tmp_path):
         (b'query_id,doc_id,start,end,grade,digest\na,"b" c,1,2,1,x\n', ":2: not a table"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path, content, words):
-    path = tmp_path / "pool.csv"
+def test_what_is_no_table_is_refused(path, content, words):
     path.write_bytes(content)
     with pytest.raises(AssayError, match=words):
         worksheet.read(path)

@@ -90,20 +90,23 @@ def test_overlap_is_a_share_and_whole_where_all_is_copied(some, other):
     assert measure_overlap(question, f"{passage} {question.upper()}") == (1 if some else 0)
 
 
-def test_overlap_counts_runs_of_three():
-    assert measure_overlap("a b c d e", "x a b c y c d e") == pytest.approx(2 / 3)
-    assert measure_overlap("E17?", "fault E17") == 1
-    assert measure_overlap("水泵停止", "如果水泵停止了") == 1
-    assert measure_overlap("水泵停止", "水泵坏了") == 0
+@pytest.mark.parametrize(
+    ("question", "passage", "share"),
+    [
+        ("a b c d e", "x a b c y c d e", 2 / 3),
+        ("E17?", "fault E17", 1),
+        ("水泵停止", "如果水泵停止了", 1),
+        ("水泵停止", "水泵坏了", 0),
+    ],
+)
+def test_overlap_counts_runs_of_three(question, passage, share):
+    assert measure_overlap(question, passage) == pytest.approx(share)
 
 
 def test_identifiers_are_found():
-    text = (
-        "See § 4.2(a), fault E17 of the GV-400, max_tokens, getUser and 10.4.1; not 2024 or Anna."
-    )
-    assert find_identifiers(text) == {
-        "§ 4.2(a)", "E17", "GV-400", "max_tokens", "getUser", "10.4.1"
-    }  # fmt: skip
+    text = "See § 4.2(a), fault E17 of GV-400, max_tokens, getUser and 10.4.1; not 2024 or Anna."
+    found = {"§ 4.2(a)", "E17", "GV-400", "max_tokens", "getUser", "10.4.1"}
+    assert find_identifiers(text) == found
 
 
 @pytest.mark.parametrize(

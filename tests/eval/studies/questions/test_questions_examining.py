@@ -7,6 +7,7 @@ import pytest
 
 from assay.eval.llm.fences import fence
 from assay.eval.llm.job import TOO_LONG
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.questions.asking import (
     DrawOutcome,
     Examiner,
@@ -67,11 +68,9 @@ def examine(ask, kind="factual", *passages, **given):
 def test_a_good_question_has_its_quote_for_gold_wherever_it_stands():
     ask, calls = say(reply(ASKED, "Whoever keeps hens may have up to six of them"))
     outcome = examine(ask)
-    assert outcome.cause is None
-    assert [TEXT[item.start : item.end] for item in outcome.gold] == [
-        "Whoever keeps **hens** may have up to six of them"
-    ]
-    assert len(calls) == 3
+    (item,) = outcome.gold
+    assert TEXT[item.start : item.end] == "Whoever keeps **hens** may have up to six of them"
+    assert (outcome.cause, len(calls)) == (None, 3)
     ask, _ = say(reply(ASKED, RULE, grade=2))
     gold = examine(ask).gold
     assert [(item.doc_id, item.grade) for item in gold] == [("rules.md", 2), ("old.md", 2)]
@@ -101,7 +100,7 @@ def test_a_question_of_the_passages_words_is_asked_again(kind, questions, asked,
     writing = [call.question for call in calls if "Write one question" in call.question]
     assert len(writing) == asked
     assert all("who has not read it" in text for text in writing[1:])
-    made = QuestionSelection({"q1": outcome}).as_json()
+    made = to_json(QuestionSelection({"q1": outcome}))
     assert (made["asked_again"], made["dropped"]["same words"]) == (
         asked - 1,
         int(cause is not None),

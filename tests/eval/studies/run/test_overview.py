@@ -69,28 +69,23 @@ def test_collections_say_what_their_queries_can_show(reports):
 
 
 def test_every_kind_has_its_rows_with_verdicts_and_links(reports):
-    put(reports / "compare-a-b/report.html", comparison={"verdict": ["b is better.", "Look."]})
-    put(reports / "sweep-x/report.html", sweep={}, summary={"verdict": ["k 2 is best."]})
-    put(reports / "tuned/my pipeline.html")
-    (reports / "tuned/my pipeline.json").write_text('{"verdict": "gain not shown"}')
-    put(reports / "chosen/a.html", a={"conclusion": "Keep a."})
-    put(reports / "ablate-a/report.html", ablation={"conclusions": ["dense: adds much"]})
-    put(reports / "gate-a/report.html", gate={"verdict": "pass", "verdict_text": "Pass: fine."})
-    put(reports / "ingest-a/report.html", ingestion={"documents": 3})
-    put(reports / "threshold-a/report.html", threshold={})
-    put(reports / "x/report.html")
-    found = [(item.kind, item.href, item.verdict) for item in list_findings(reports)]
-    assert found == [
-        ("Comparisons", "compare-a-b/report.html", "b is better. Look."),
-        ("Sweeps", "sweep-x/report.html", "k 2 is best."),
-        ("Tunings", "tuned/my pipeline.html", "gain not shown"),
-        ("Choices", "chosen/a.html", "Keep a."),
-        ("Ablations", "ablate-a/report.html", "dense: adds much"),
-        ("Gates", "gate-a/report.html", "Pass: fine."),
-        ("Ingestions", "ingest-a/report.html", ""),
-        ("Thresholds", "threshold-a/report.html", ""),
-        ("Other reports", "x/report.html", ""),
+    made = [
+        ("Comparisons", "compare-a-b/report.html", {"comparison": {"verdict": ["b is better."]}}),
+        ("Sweeps", "sweep-x/report.html", {"sweep": {}, "summary": {"verdict": ["k 2 is best."]}}),
+        ("Tunings", "tuned/my pipeline.html", {"my pipeline": {"verdict": "gain not shown"}}),
+        ("Choices", "chosen/a.html", {"a": {"conclusion": "Keep a."}}),
+        ("Ablations", "ablate-a/report.html", {"ablation": {"conclusions": ["dense: adds much"]}}),
+        ("Gates", "gate-a/report.html", {"gate": {"verdict": "pass", "verdict_text": "Pass."}}),
+        ("Ingestions", "ingest-a/report.html", {"ingestion": {"documents": 3}}),
+        ("Thresholds", "threshold-a/report.html", {"threshold": {}}),
+        ("Other reports", "x/report.html", {}),
     ]
+    for _, place, files in made:
+        put(reports / place, **files)
+    verdicts = "b is better.;k 2 is best.;gain not shown;Keep a.;dense: adds much;Pass.;;;"
+    found = [(item.kind, item.href, item.verdict) for item in list_findings(reports)]
+    wanted = zip(made, verdicts.split(";"), strict=True)
+    assert found == [(kind, place, verdict) for (kind, place, _), verdict in wanted]
     page = write_overview(reports).read_text()
     assert 'href="tuned/my%20pipeline.html"' in page
     again = write_overview(reports).read_text()
@@ -130,17 +125,25 @@ def test_files_that_are_not_as_they_should_be_stop_nothing(reports):
 
 
 def test_it_is_written_when_something_changed_and_only_then(reports):
-    refresh(reports)
+    (gone, kept) = name_runs(reports).values()
+    CliRunner().invoke(assay, ["runs", "list"])
     page = reports / INDEX
+    assert gone in page.read_text()
     os.utime(page, (0, 0))
     refresh(reports)
     assert page.stat().st_mtime == 0
     put(reports / "compare-a-b/report.html", comparison={})
     refresh(reports)
     assert "compare-a-b/report.html" in page.read_text()
+    assert CliRunner().invoke(assay, ["runs", "delete", gone, "--yes"]).exit_code == 0
+    assert gone not in page.read_text()
+    assert kept in page.read_text()
 
 
-def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path):
+def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
+    with pytest.raises(AssayError, match="no stored runs here; `assay run CONFIG` makes one"):
+        CliRunner().invoke(ui, ["--no-browser"], catch_exceptions=False)
     refresh(tmp_path / "nowhere")
     (tmp_path / "baselines").mkdir()
     (tmp_path / "baselines/a.json").write_text("{}")
@@ -152,17 +155,6 @@ def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path):
     assert (tmp_path / INDEX).read_text() == "mine"
     with pytest.raises(AssayError, match=r"index\.html: was not made by assay; move it"):
         write_overview(tmp_path)
-
-
-def test_any_command_brings_it_up_to_date(reports):
-    (gone, kept) = name_runs(reports).values()
-    CliRunner().invoke(assay, ["runs", "list"])
-    assert gone in (reports / INDEX).read_text()
-    done = CliRunner().invoke(assay, ["runs", "delete", gone, "--yes"])
-    assert done.exit_code == 0
-    page = (reports / INDEX).read_text()
-    assert gone not in page
-    assert kept in page
 
 
 def test_the_command_gives_each_run_a_page(reports, monkeypatch):
@@ -183,9 +175,3 @@ def test_the_command_gives_each_run_a_page(reports, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     CliRunner().invoke(ui)
     assert opened == [str(reports / INDEX)]
-
-
-def test_a_folder_without_reports_is_told(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
-    with pytest.raises(AssayError, match="no stored runs here; `assay run CONFIG` makes one"):
-        CliRunner().invoke(ui, ["--no-browser"], catch_exceptions=False)

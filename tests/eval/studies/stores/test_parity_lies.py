@@ -2,15 +2,15 @@
 
 import argparse
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from doubles.faulty_engines import FaultyEngine, fuse_by, fuse_lists
 
 from assay.eval.studies.stores.parity.running import judge
 from assay.eval.studies.stores.parity.verdicts import conclude
-from assay.retrievers.engines.base import Engine, EngineLists
+from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
     ReciprocalRanks,
@@ -38,18 +38,13 @@ def list_texts():
     return paragraphs[:300] + paragraphs[:50]
 
 
-@dataclass(frozen=True)
-class Standing:
-    engine: Engine
-    texts: int
-
-
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory):
+    """An engine that holds texts, and their number."""
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")))
     settings = QdrantEdgeSettings.model_validate({"depth": {"dense": 40, "keyword": 30}, "k": 61})
     engine = settings.build(resources)
-    yield Standing(engine, len(index(engine, list_texts())))
+    yield SimpleNamespace(engine=engine, texts=len(index(engine, list_texts())))
     engine.close()
 
 

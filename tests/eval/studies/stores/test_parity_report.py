@@ -1,20 +1,13 @@
 """What is written of engines: parity and recall, on pages of hostile texts."""
 
-import json
-from dataclasses import replace
-from html.parser import HTMLParser
-
 import pytest
 from doubles.faulty_engines import FaultyEngine, fuse_by
 from samples.parity import look, make_bench
-from samples.report import HOSTILE
 
 from assay.eval.cli.report_screen import print_report
 from assay.eval.configs.engine_settings import read_engine
-from assay.eval.report.files import write_blocks
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.studies.stores.parity import study as parity
-from assay.eval.studies.stores.recall import study as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.formulas import ReciprocalRanks
@@ -39,51 +32,20 @@ def lying(cache):
     return look(cache, wrap=lambda engine: FaultyEngine(engine, fuse_by(ReciprocalRanks(2, 0))))
 
 
-class Elements(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-
-def test_an_engine_that_does_what_it_says(honest):
-    assert honest.verdict == "identical"
-    assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
-    assert list(honest.measures) == LISTS
-    # Its default is the same fusion as ours.
-    assert [item.difference.value for item in honest.differences] == [0, 0, 0]
-    assert honest.command == "assay parity qdrant-edge harbour"
-
-
 def test_an_engine_that_lies_is_shown_with_examples(lying):
     assert lying.verdict == "different"
     assert len(lying.examples) == 3
     example = lying.examples[0]
-    assert (example.verdict, example.rank) == ("different", 1)
     first = example.places[0]
-    assert (first.returned, first.expected) == (1, 1)
-    assert first.expected_score is not None
+    assert (example.verdict, example.rank, first.returned, first.expected) == ("different", 1, 1, 1)
     assert first.returned_score > 10 * first.expected_score
     assert 1 in (first.dense, first.keyword)
 
 
-def test_texts_of_others_stay_text(lying, tmp_path):
-    (example, *rest) = lying.examples
-    hostile = replace(lying, examples=(replace(example, text=HOSTILE), *rest))
-    told = parity.report(hostile)
-    page = write_blocks(hostile, told, tmp_path / lying.id).read_text()
-    assert HOSTILE not in page
-    assert "&lt;script&gt;window.hacked" in page
-    assert {"img", "iframe"}.isdisjoint(Elements(page).tags)
-    stored = json.loads((tmp_path / lying.id / "parity.json").read_text())
-    assert stored["verdict"] == lying.verdict
-    assert stored["counts"] == {"identical": 0, "ties": 0, "different": 8}
-
-
 def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
+    assert honest.verdict == "identical"
+    assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
+    assert list(honest.measures) == LISTS
     told = parity.report(honest)
     assert told.verdict[0] == (
         "Identical: on all of 8 queries the engine returns what its formula makes of its two lists"
@@ -112,27 +74,6 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
         assert " ".join(example.text.split()) in " ".join(shown.split())
         for place in example.places:
             assert place.chunk in shown
-
-
-def test_the_curve_of_recall(cache, tmp_path):
-    configured = read_engine("qdrant-edge", ["m=2", "ef_construct=4"])
-    variants = list_variants(configured, "ef", [1, 64])
-    assert [item.label for item in variants] == ["ef 1", "ef 64", "exact search"]
-    curve = run_sweep(make_bench(), "ef", variants, "assay recall …", Resources(Cache(cache)))
-    least, most, exact = curve.points
-    assert exact.recall[10].value == exact.recall[100].value == 1
-    assert least.recall[10].value <= most.recall[10].value <= 1
-    assert least.latency_ms[10]["p95"].value > 0
-    assert exact.quality.n == len(make_bench().queries)
-    told = recall.report(curve)
-    (line,) = told.verdict
-    assert line.startswith("for the 10 nearest passages: ef 1")
-    assert "; exact search takes " in line
-    page = write_blocks(curve, told, tmp_path / curve.id)
-    tags = Elements(page.read_text()).tags
-    assert tags.count("circle") == 2 * 3
-    stored = json.loads((page.parent / "recall.json").read_text())
-    assert [point["value"] for point in stored["points"]] == [1, 64, None]
 
 
 def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):

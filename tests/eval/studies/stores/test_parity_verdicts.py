@@ -1,6 +1,7 @@
 """Verdicts on fused lists, on cases worked by hand and on lists drawn at random."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,17 +59,21 @@ def test_ties_within_lists_are_settled(dense, keyword, draw, k):
         assert compare(returned, formula.fuse(*settled), 99) == "identical"
 
 
-def test_other_scores_are_different():
-    fused = [(1, 0.5), (2, 0.4), (3, 0.3)]
-    assert compare([(1, 0.5), (2, 0.4), (3, 0.31)], fused, 9) == "different"
-    assert compare(fused[:2], fused, 9) == "different"
-    assert compare([*fused, (4, 0.1)], fused, 9) == "different"
-    assert compare([(2, 0.5), (1, 0.4), (3, 0.3)], fused, 9) == "different"
+APART = [(1, 0.5), (2, 0.4), (3, 0.3)]
+TIED = [(1, 0.5), (2, 0.4), (3, 0.4)]
 
 
-def test_equal_scores_may_change_places():
-    fused = [(1, 0.5), (2, 0.4), (3, 0.4)]
-    assert compare([(1, 0.5), (3, 0.4), (2, 0.4)], fused, 9) == "ties"
-    # At the limit another text may stand that is as good, and no other.
-    assert compare([(1, 0.5), (3, 0.4)], fused, 2) == "ties"
-    assert compare([(1, 0.5), (4, 0.4)], fused, 2) == "different"
+@pytest.mark.parametrize(
+    ("returned", "fused", "limit", "verdict"),
+    [
+        ([(1, 0.5), (2, 0.4), (3, 0.31)], APART, 9, "different"),
+        (APART[:2], APART, 9, "different"),
+        ([*APART, (4, 0.1)], APART, 9, "different"),
+        ([(2, 0.5), (1, 0.4), (3, 0.3)], APART, 9, "different"),
+        ([(1, 0.5), (3, 0.4), (2, 0.4)], TIED, 9, "ties"),
+        ([(1, 0.5), (3, 0.4)], TIED, 2, "ties"),  # at the limit one that is as good may stand
+        ([(1, 0.5), (4, 0.4)], TIED, 2, "different"),  # and no other
+    ],
+)
+def test_equal_scores_may_change_places_and_no_others(returned, fused, limit, verdict):
+    assert compare(returned, fused, limit) == verdict

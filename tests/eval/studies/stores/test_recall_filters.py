@@ -1,9 +1,7 @@
 """Recall among the passages that a filter lets through, against what plain Python finds there."""
 
 import json
-from html.parser import HTMLParser
 from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,7 +21,7 @@ from assay.eval.studies.stores.recall.filters import (
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.eval.studies.stores.recall.study import report
 from assay.retrievers.base import AssayError
-from assay.retrievers.fusion.ranking import Positions, best
+from assay.retrievers.fusion.ranking import best
 from assay.retrievers.legs.leg_set import over_fetch
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -56,7 +54,7 @@ def bench_of(vectors, queries):
 
 def measure(store, queries, allowed):
     """Return recall@10 and recall@100 of a store among the passages allowed."""
-    search = search_among(cast(Any, store), allowed, len(store.vectors))
+    search = search_among(store, allowed, len(store.vectors))
     found = measure_recalls(bench_of(store.vectors, queries), search, allowed)
     return [found[10].value, found[100].value]
 
@@ -99,31 +97,17 @@ def test_asking_for_more_ends_with_the_best_of_what_may_be_found(size, depth, se
     assert asked >= min(size, len(found))
 
 
-def test_passages_are_drawn_once_for_all():
+def test_passages_are_drawn_once_for_all_by_shares():
     assert draw_passages(50, 1) is None
     drawn = draw_passages(1000, 0.1)
-    assert drawn is not None
     assert len(drawn) == 100
     assert np.all(np.diff(drawn) > 0)
-    assert np.array_equal(drawn, cast(Positions, draw_passages(1000, 0.1)))
-    assert len(cast(Positions, draw_passages(10, 0.001))) == 1
-
-
-def test_shares_are_read():
+    assert np.array_equal(drawn, draw_passages(1000, 0.1))
+    assert len(draw_passages(10, 0.001)) == 1
     assert parse_shares(".5,0.1,.5,1e-3") == [0.5, 0.1, 0.001]
     for wrong in ("0", "1", "-.1", "nan", "half", ".5,"):
         with pytest.raises(AssayError, match="no share; allowed: above 0 and below 1"):
             parse_shares(wrong)
-
-
-class Circles(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.found = 0
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.found += tag == "circle"
 
 
 def test_a_setting_and_filters(tmp_path, capsys):
@@ -133,6 +117,9 @@ def test_a_setting_and_filters(tmp_path, capsys):
     assert [(point.label, point.share) for point in curve.points] == [
         (label, share) for label in ("ef 1", "ef 64", "exact search") for share in (1, 0.5, 0.2)
     ]
+    least, most, exact = (curve.points[i].recall for i in (0, 3, 6))
+    assert least[10].value <= most[10].value <= exact[10].value == exact[100].value == 1
+    assert curve.points[0].quality.n == len(make_bench().queries)
     for point in curve.points:
         assert (point.quality is None) is (point.share < 1)
         assert point.recall[10].value == 1 or not point.exact
@@ -142,10 +129,12 @@ def test_a_setting_and_filters(tmp_path, capsys):
     assert ["quality" in [i.key for i in table.columns] for table in told.tables.values()] == [
         True, False, False
     ]  # fmt: skip
+    assert told.verdict[0].startswith("for the 10 nearest passages: ef 1")
+    assert "; exact search takes " in told.verdict[0]
     assert "that a filter of 20 % lets through: " in told.verdict[2]
     written = write_blocks(curve, told, tmp_path / curve.id)
     text = written.read_text()
-    assert Circles(text).found == 2 * 9
+    assert text.count("<circle") == 2 * 9
     assert "qdrant-edge by ef and filter" in text
     assert "Recall and latency through a filter of 50 %" in text
     stored = json.loads((written.parent / "recall.json").read_text())

@@ -99,20 +99,20 @@ def test_change_of_the_failure_rate(runs):
     assert found.estimate.low < -0.5 < found.estimate.high <= 0
 
 
-def test_nothing_is_a_share_of_zero(tmp_path):
-    base = make_run(tmp_path, "base", [0] * 10)
-    other = make_run(tmp_path, "other", [1] * 10)
-    with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
-        find(make(Change, base="base", measure="Hit@1"), base, other)
-
-
-def test_runs_judged_otherwise_have_no_change(runs, tmp_path):
-    with pytest.raises(AssayError, match="cannot be compared"):
-        find(
-            make(Change, base="b", measure="Recall@1"),
-            runs[0],
-            make_run(tmp_path, "other", [1] * 5),
-        )
+def test_what_has_no_figure_is_refused(runs, tmp_path):
+    none, right, other = (
+        make_run(tmp_path, name, ranks)
+        for name, ranks in (("base", [0] * 10), ("other", [1] * 10), ("few", [1] * 5))
+    )
+    change = make(Change, base="base", measure="Hit@1")
+    typed = make(Score, measure="Recall@1", query_types=["even", "third"])
+    for wanted, found, line in (
+        (change, (none, right), "base: Hit@1 is 0 in too many"),
+        (change, (runs[0], other), "cannot be compared"),
+        (typed, runs[:1], r"query_types: third: .* its types: even, odd"),
+    ):
+        with pytest.raises(AssayError, match=line):
+            find(wanted, *found)
 
 
 def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path):
@@ -124,11 +124,6 @@ def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path):
     assert found.low == pytest.approx(scipy.stats.binomtest(4, 4).proportion_ci(method="exact").low)
     exact = find(make(Score, measure="Hit@1", census=True), run).estimate
     assert (exact.low, exact.high) == (1.0, 1.0)
-
-
-def test_a_type_that_no_query_has_is_refused(runs):
-    with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
-        find(make(Score, measure="Recall@1", query_types=["even", "third"]), runs[0])
 
 
 def test_latency_of_stages_and_of_the_slowest(runs):
@@ -186,19 +181,35 @@ def test_documents_of_the_first_results(runs):
         find(make(Documents, depth=5, documents=3), few)
 
 
-def test_duplicates_of_a_result_before(runs):
-    run = show(runs[0], "abca")
-    angles = {"a": 0, "b": 60, "c": 85}
+def encode_by(**angles):
+    """Return what encodes texts of one letter as directions in a plane."""
 
     def encode(texts):
         i = np.radians([angles[text] for text in texts])
         return np.stack([np.cos(i), np.sin(i)], axis=1)
 
+    return encode
+
+
+def test_duplicates_of_a_result_before(runs):
+    run, encode = show(runs[0], "abca"), encode_by(a=0, b=60, c=85)
     # c lies 25 degrees from b (cosine .906), the second a is the first; one query has one result
     for over, of_each in ((0.95, 1), (0.85, 2)):
         found = find(make(Duplicates, depth=4, over=over), run, encode=encode)
         assert (found.estimate.value, found.unit) == (39 * of_each, "count")
     assert find(make(Duplicates, depth=2), run, encode=encode).estimate.value == 0
+
+
+def test_how_alike_the_first_results_are(runs):
+    base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
+    encode = encode_by(a=0, b=60, c=90)
+    found = find(make(Similarity, base="base", depth=3), base, other, encode=encode)
+    before, after = (1 + 0.5 + 0.5) / 3, (0.5 + 0 + np.cos(np.radians(30))) / 3
+    assert found.estimate.value == pytest.approx(after - before)
+    assert (found.estimate.n, found.unit) == (39, "difference")
+    assert found.note == f"{before:.3f} → {after:.3f}"
+    alike = find(make(Similarity, base="base", depth=2), base, other, encode=encode)
+    assert alike.estimate.value == pytest.approx(0.5 - 1)
 
 
 def test_counts_of_hits_that_do_not_add_up(runs):
@@ -215,24 +226,6 @@ def test_counts_of_hits_that_do_not_add_up(runs):
     assert find(make(TraceFlow), replace(run, rankings=right)).estimate.value == 0
     with pytest.raises(AssayError, match="no stage tells"):
         find(make(TraceFlow), runs[0])
-
-
-def test_how_alike_the_first_results_are(runs):
-    base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
-    angles = {"a": 0, "b": 60, "c": 90}
-
-    def encode(texts):
-        i = np.radians([angles[text] for text in texts])
-        return np.stack([np.cos(i), np.sin(i)], axis=1)
-
-    wanted = make(Similarity, base="base", depth=3)
-    found = find(wanted, base, other, encode=encode)
-    before, after = (1 + 0.5 + 0.5) / 3, (0.5 + 0 + np.cos(np.radians(30))) / 3
-    assert found.estimate.value == pytest.approx(after - before)
-    assert (found.estimate.n, found.unit) == (39, "difference")
-    assert found.note == f"{before:.3f} → {after:.3f}"
-    alike = find(make(Similarity, base="base", depth=2), base, other, encode=encode)
-    assert alike.estimate.value == pytest.approx(0.5 - 1)
 
 
 def show(run, texts):

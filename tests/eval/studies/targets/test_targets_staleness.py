@@ -1,5 +1,7 @@
 """Stale results are found where there are any."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.eval.collections.card import Card
@@ -71,20 +73,12 @@ def collection():
     )
 
 
-def test_none_where_the_index_is_replaced(collection):
+def test_stale_results_are_found_where_there_are_any(collection):
     found = count_stale(Lines, collection, 10)
-    assert (found.stale, found.searches) == (0, 8)
-    assert (found.found, found.cuts) == (2, 2)
+    assert (found.stale, found.searches, found.found, found.cuts) == (0, 8, 2, 2)
     assert found.results > 0
-
-
-@pytest.mark.parametrize("kind", [Stubborn, Remembering])
-def test_some_where_it_is_not(kind, collection):
-    assert count_stale(kind, collection, 10).stale > 0
-
-
-def test_a_collection_of_passages_has_no_text_to_edit(collection):
+    for kind in (Stubborn, Remembering):
+        assert count_stale(kind, collection, 10).stale > 0
     fixed = Document("a", "text", passages=(Passage("p", 0, 4),))
-    prescribed = Collection(**{**vars(collection), "documents": (fixed,)})
     with pytest.raises(AssayError, match="prescribes its passages"):
-        count_stale(Lines, prescribed, 10)
+        count_stale(Lines, replace(collection, documents=(fixed,)), 10)

@@ -11,16 +11,11 @@ from multiprocessing import get_context
 
 import pytest
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, list_spans
+from tools.read_traces import read
 
 from assay.eval.studies.traces import files, reading, traces
 from assay.eval.studies.traces.files import TORN
-from assay.eval.studies.traces.traces import open_book
 from assay.retrievers.base import AssayError, Quiet, bounds
-
-
-def read(path):
-    with open_book([str(path)]) as book:
-        return list(book.traces()), book.faults
 
 
 def write(folder, content, name="spans.json"):
@@ -29,64 +24,63 @@ def write(folder, content, name="spans.json"):
     return path
 
 
-def test_a_torn_document_and_a_line_that_is_no_json(tmp_path):
+def test_a_torn_document_and_a_line_that_is_no_json():
     batch = emit_search("dogs", [DOGS]).otlp_json()
     text = json.dumps({"data": [batch, batch]}, indent=1)
-    [trace], faults = read(write(tmp_path, text[:-30].encode()))
+    [trace], faults = read(text[:-30].encode())
     assert faults[TORN] == 1
     good = json.dumps(batch)
     lines = f'{good}\n{good[:60]}\n[1]\n"x"\n{{"a": {"[" * 100_000}\n'
-    [trace], faults = read(write(tmp_path, lines.encode(), "a.jsonl"))
+    [trace], faults = read(lines.encode())
     assert trace.query == "dogs"
     assert faults == {"line is not JSON": 2, "not an object": 2}
 
 
-def test_spans_without_ids_or_times_are_counted(tmp_path):
-    batch = emit_search("dogs", [DOGS]).otlp_json()
-    root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
-    spans = [
-        {**root, "traceId": ""},
-        {**root, "spanId": "0" * 16},
-        {**root, "startTimeUnixNano": "soon"},
-        {**root, "startTimeUnixNano": -5},
-        child,
-    ]
-    [trace], faults = read(write(tmp_path, spans))
+@pytest.fixture(scope="module")
+def pair():
+    """The span of a chain, and that of the retriever in it."""
+    spans = list_spans(emit_search("dogs", [DOGS]).otlp_json())
+    return sorted(spans, key=lambda span: "parentSpanId" in span)
+
+
+def test_spans_without_ids_or_times_are_counted(pair):
+    root, child = pair
+    wrong = (
+        {"traceId": ""}, {"spanId": "0" * 16}, {"startTimeUnixNano": "soon"},
+        {"startTimeUnixNano": -5},
+    )  # fmt: skip
+    [trace], faults = read([*(root | change for change in wrong), child])
     assert trace.query == "dogs"  # its parent is not there
     assert faults == {"no trace id or span id": 2, "no start time": 2}
 
 
-def test_clocks_that_disagree_circles_and_ids_that_come_twice(tmp_path):
-    batch = emit_search("dogs", [DOGS]).otlp_json()
-    root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
+def test_clocks_that_disagree_circles_and_ids_that_come_twice(pair):
+    root, child = pair
     early = {**child, "startTimeUnixNano": "1000000000000000000", "endTimeUnixNano": "2"}
-    [trace], faults = read(write(tmp_path, [root, early, {**early, "name": "again"}]))
+    [trace], faults = read([root, early, {**early, "name": "again"}])
     assert trace.steps[0].milliseconds == 0
     assert faults == {
         "span whose clock is not that of its parent (kept)": 2,
         "span with an id that came before": 1,
     }
     circle = {**root, "parentSpanId": child["spanId"]}
-    found, faults = read(write(tmp_path, [circle, child]))
-    assert not found
-    assert faults == {"span that is its own ancestor": 2}
+    assert read([circle, child]) == ([], {"span that is its own ancestor": 2})
 
 
-def test_two_requests_under_one_trace_id_are_two_searches(tmp_path):
+def test_two_requests_under_one_trace_id_are_two_searches():
     spans = []
     for query in ("dogs", "ferry"):
         for span in list_spans(emit_search(query, [DOGS]).otlp_json()):
             spans.append({**span, "traceId": "ab" * 16})
-    found, _ = read(write(tmp_path, spans))
+    found, _ = read(spans)
     assert [(trace.id, trace.query) for trace in found] == [
         ("ab" * 16, "dogs"),
         (f"{'ab' * 16}-2", "ferry"),
     ]
 
 
-def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(tmp_path, monkeypatch):
-    good = list_spans(emit_search("dogs", [DOGS]).otlp_json())
-    root, child = sorted(good, key=lambda span: "parentSpanId" in span)
+def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(pair, tmp_path, monkeypatch):
+    root, child = good = pair
     many = [child | {"spanId": f"{i + 1:016x}", "traceId": "ab" * 16} for i in range(60)]
     roots = [span | {"parentSpanId": ""} for span in many]
     path = write(tmp_path, [*good, *roots])
@@ -113,29 +107,29 @@ def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(tmp_path, monkeypa
         b"[" * 2_000_000,
     ],
 )
-def test_depth_costs_neither_time_nor_memory(content, tmp_path):
+def test_depth_costs_neither_time_nor_memory(content):
     tracemalloc.start()
     try:
         with pytest.raises(AssayError, match="document nested more than 200 deep"):
-            read(write(tmp_path, content))
+            read(content)
         assert tracemalloc.get_traced_memory()[1] < 500_000_000  # once more than 20 GB
     finally:
         tracemalloc.stop()
 
 
-def test_what_stands_before_excess_is_read(tmp_path):
+def test_what_stands_before_excess_is_read():
     batch = json.dumps(emit_search("dogs", [DOGS]).otlp_json())
-    [trace], faults = read(write(tmp_path, f'{batch[:-1]}, "x": {"[" * 10_000}'.encode()))
+    [trace], faults = read(f'{batch[:-1]}, "x": {"[" * 10_000}'.encode())
     assert trace.query == "dogs"
     assert faults == {"document nested more than 200 deep": 1}
 
 
-def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(tmp_path, monkeypatch):
+def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(monkeypatch):
     [large, good] = (emit_search(query, [DOGS]).otlp_json() for query in ("ferry", "dogs"))
     for span in list_spans(large):
         span["attributes"] += [{"key": f"k{i}", "value": {"intValue": i}} for i in range(1_000)]
     monkeypatch.setattr(files, "LINE", 64_000)
-    [trace], faults = read(write(tmp_path, [*list_spans(large), *list_spans(good)]))
+    [trace], faults = read([*list_spans(large), *list_spans(good)])
     assert trace.query == "dogs"
     assert faults == {"object of more than 0 MB": 2}
 
@@ -201,12 +195,11 @@ def test_an_attribute_of_100_mb_costs_bounded_memory(form, tmp_path):
     assert int(peak) < 600_000  # KB
 
 
-def test_hostile_names_and_texts_are_shown_harmless(tmp_path):
-
+def test_hostile_names_and_texts_are_shown_harmless():
     spans = list_spans(emit_search("dogs", [DOGS]).otlp_json())
     spans[0]["name"] = "\x1b[31mred\u202e::error::" + "x" * 10_000
     spans[0]["attributes"].append({"key": "input.value", "value": {"stringValue": "a \ud800 dog"}})
-    [trace], _ = read(write(tmp_path, spans))
+    [trace], _ = read(spans)
     name = trace.steps[0].name
     assert "\x1b" not in name
     assert "\u202e" not in name
@@ -224,24 +217,19 @@ def test_hostile_names_and_texts_are_shown_harmless(tmp_path):
         (b"\x0a\x05rubbish", "neither JSON nor Parquet"),
         (b"PAR1 rubbish", "cannot be read as Parquet"),
         (b'{"resourceSpans": 5}', "no list where spans should be"),
-        (
-            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [5]}]}]}]}',
-            "not an object",
-        ),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [5]}]}]}]}', "not an obj"),
+        (None, "there is no such file"),
     ],
 )
 def test_what_holds_no_span_is_refused_in_a_line(content, reason, tmp_path):
-    path = write(tmp_path, content, "x.bin")
+    path = tmp_path / "x.bin"
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(AssayError) as told:
         read(path)
     assert str(told.value).startswith(f"{path}: ")
     assert reason in str(told.value)
     assert "\n" not in str(told.value)
-
-
-def test_no_such_file(tmp_path):
-    with pytest.raises(AssayError, match="there is no such file"):
-        read(tmp_path / "none.json")
 
 
 def measure_peak(folder, searches):

@@ -56,17 +56,8 @@ def test_a_mirror_that_only_emits_spans_is_attributed_identically(
     told = json.loads(done.stdout)
     assert (told["searches"], told["faults"], told["notes"]) == (queries, {}, [])
     [run] = told["files"]
-    options = [
-        "--dataset",
-        collection,
-        "--name",
-        "mirror",
-        "--missing",
-        "drop",
-        "--no-report",
-        "--json",
-    ]
-    done = CliRunner().invoke(import_, [run, *options])
+    words = f"--dataset {collection} --name mirror --missing drop --no-report --json"
+    done = CliRunner().invoke(import_, [run, *words.split()])
     assert done.exit_code == 0, done.output
     mirror = load(tmp_path / "reports" / json.loads(done.stdout)["runs"][0]["run"])
     assert mirror.rankings.keys() == own.rankings.keys()

@@ -5,17 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.read_traces import read
 
 from assay.eval.studies.traces.spans import SpanError, read_span
-from assay.eval.studies.traces.traces import REPEATED, open_book
+from assay.eval.studies.traces.traces import REPEATED
 
 DOGS, FERRY = "Dogs travel on deck.", "The ferry sails twice a day."
 TEXTS = [(DOGS, "dogs.md"), (FERRY, "times.md")]
-
-
-def read(path):
-    with open_book([str(path)]) as book:
-        return list(book.traces()), book.faults
 
 
 def test_spans_of_openllmetry():
@@ -164,10 +160,8 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_runs_of_langsmith(form, runs, tmp_path):
-    path = tmp_path / "runs.json"
-    path.write_text(FORMS[form](runs))
-    traces, faults = read(path)
+def test_runs_of_langsmith(form, runs):
+    traces, faults = read(FORMS[form](runs).encode())
     by_query = {trace.query: trace for trace in traces}
     assert by_query.keys() == {"may dogs travel", "when does the ferry sail"}
     chain, ferry = by_query["may dogs travel"], by_query["when does the ferry sail"]

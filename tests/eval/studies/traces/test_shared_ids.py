@@ -6,18 +6,14 @@ from collections import Counter
 from doubles.spans import FERRY, Emitter, emit_search, flatten
 from hypothesis import given
 from hypothesis import strategies as st
+from tools.read_traces import read
 
 from assay.eval.studies.traces import matching, reading
 from assay.eval.studies.traces.documents import RecordedDocument, unique
-from assay.eval.studies.traces.traces import REPEATED, open_book
+from assay.eval.studies.traces.traces import REPEATED
 from assay.retrievers.base import Document, Quiet
 
 QUERY = "may dogs travel"
-
-
-def read(path):
-    with open_book([str(path)]) as book:
-        return list(book.traces()), book.faults
 
 
 PARTS = [
@@ -26,11 +22,9 @@ PARTS = [
 ]
 
 
-def test_parts_of_one_file_are_documents_of_their_own(tmp_path):
+def test_parts_of_one_file_are_documents_of_their_own():
     emitter = emit_search(QUERY, [*PARTS, PARTS[3], FERRY])
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(emitter.line())
-    [trace], faults = read(path)
+    [trace], faults = read(emitter)
     assert [item.content for item in trace.found] == [item["text"] for item in (*PARTS, FERRY)]
     assert faults == {REPEATED: 1}
 
@@ -46,12 +40,10 @@ def test_what_a_run_cannot_tell_apart_is_counted(tmp_path):
     assert made.faults == {matching.SAME_NAME: 29, matching.NAMELESS: 1}
 
 
-def test_parts_of_one_file_are_found_where_they_stand(tmp_path):
+def test_parts_of_one_file_are_found_where_they_stand():
     text = "\n\n".join(str(part["text"]) for part in PARTS)
     changed = [{"id": "dogs.md", "text": f"Another edition, part {i}."} for i in range(2)]
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(emit_search(QUERY, [*PARTS, *changed]).line())
-    [trace], _ = read(path)
+    [trace], _ = read(emit_search(QUERY, [*PARTS, *changed]))
     faults = Counter[str]()
     matcher = matching.DocumentMatcher([Document("dogs.md", text, "Dogs")])
     row = matching.render_run(trace, "q1", "traces", faults, matcher)
@@ -60,7 +52,7 @@ def test_parts_of_one_file_are_found_where_they_stand(tmp_path):
     assert faults == {matching.SAME_PLACE: 1}
 
 
-def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path):
+def test_a_reranker_of_parts_of_one_file_is_a_step():
     emitter = Emitter()
     kind = "openinference.span.kind"
     with emitter.span("chain", input__value=QUERY):
@@ -69,9 +61,7 @@ def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path):
         with emitter.span("rerank", input__value=QUERY) as span:
             best = flatten(PARTS[9::-1], "reranker.output_documents")
             span.set_attributes({kind: "RERANKER", **best})
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(emitter.line())
-    [trace], _ = read(path)
+    [trace], _ = read(emitter)
     assert [step.name for step in trace.steps] == ["vectors", "rerank"]
     assert [item.content for item in trace.found] == [part["text"] for part in PARTS[9::-1]]
 

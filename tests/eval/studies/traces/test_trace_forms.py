@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow
@@ -10,16 +11,11 @@ from click.testing import CliRunner
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, flatten, list_spans
 from opentelemetry.trace import StatusCode
 from pyarrow import parquet
+from tools.read_traces import read
 
 from assay.eval.cli.main import assay
-from assay.eval.studies.traces.traces import open_book
 
 QUERY = "may dogs travel"
-
-
-def read(*paths):
-    with open_book(map(str, paths)) as book:
-        return list(book.traces()), book.faults
 
 
 def phoenix(batch):
@@ -41,26 +37,17 @@ def phoenix(batch):
 
 def frame(rows):
     """Rows of Phoenix's DataFrame: contexts and attributes are columns, documents a list."""
-    documents = [
-        {
-            "document.id": item["id"],
-            "document.content": item["text"],
-            "document.score": item["score"],
-        }
-        for item in (DOGS, FERRY)
-    ]
+    names = {"document.id": "id", "document.content": "text", "document.score": "score"}
+    documents = [{key: item[name] for key, name in names.items()} for item in (DOGS, FERRY)]
     return [
         {
-            "name": row["name"],
-            "parent_id": row["parent_id"],
+            **{key: row[key] for key in ("name", "parent_id", "start_time", "end_time")},
+            **{f"context.{key}": value for key, value in row["context"].items()},
             "span_kind": row["attributes"]["openinference.span.kind"],
-            "start_time": row["start_time"],
-            "end_time": row["end_time"],
-            "context.trace_id": row["context"]["trace_id"],
-            "context.span_id": row["context"]["span_id"],
-            "attributes.input.value": row["attributes"]["input.value"],
-            "attributes.output.value": row["attributes"].get("output.value"),
-            "attributes.session.id": row["attributes"].get("session.id"),
+            **{
+                f"attributes.{key}": row["attributes"].get(key)
+                for key in ("input.value", "output.value", "session.id")
+            },
             "attributes.retrieval.documents": documents if row["parent_id"] else None,
         }
         for row in rows
@@ -70,8 +57,8 @@ def frame(rows):
 def mlflow(batch):
     found = [{"page_content": i["text"], "id": i["id"], "score": i["score"]} for i in (DOGS, FERRY)]
     told = {
-        "vectors": ("RETRIEVER", QUERY, found),
-        "chain": ("CHAIN", {"question": QUERY}, "on deck"),
+        "vectors": {"Type": "RETRIEVER", "Inputs": QUERY, "Outputs": found},
+        "chain": {"Type": "CHAIN", "Inputs": {"question": QUERY}, "Outputs": "on deck"},
     }
     spans = [
         {
@@ -82,10 +69,7 @@ def mlflow(batch):
             "start_time_unix_nano": int(span["startTimeUnixNano"]),
             "end_time_unix_nano": int(span["endTimeUnixNano"]),
             "attributes": {
-                f"mlflow.span{key}": json.dumps(value)
-                for key, value in zip(
-                    ("Type", "Inputs", "Outputs"), told[span["name"]], strict=True
-                )
+                f"mlflow.span{key}": json.dumps(value) for key, value in told[span["name"]].items()
             },
         }
         for span in list_spans(batch)
@@ -135,51 +119,35 @@ def lines(rows):
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-def write_all(folder):
-    emitter = emit_search(QUERY, [DOGS, FERRY])
-    batch = emitter.otlp_json()
-    spans = phoenix(batch)
-    contents = {
-        "otlp.json": json.dumps(batch).encode(),
-        "laid_out.json": json.dumps(batch, indent=1).encode(),
-        "marked.json": b"\xef\xbb\xbf" + json.dumps(batch, indent=1).encode(),
-        "otlp.jsonl": lines([batch, {"resourceSpans": []}]),
-        "twice.jsonl": emitter.line() * 2,
-        "otlp.jsonl.gz": gzip.compress(lines([batch, {"resourceSpans": []}])),
-        "phoenix.json": json.dumps(spans).encode(),
-        "phoenix_page.json": json.dumps({"data": spans, "next_cursor": None}).encode(),
-        "phoenix.jsonl": lines(spans),
-        "phoenix_frame.json": json.dumps(frame(spans)).encode(),
-        "mlflow.json": json.dumps(mlflow(batch)).encode(),
-        "mlflow.jsonl": lines([mlflow(batch), mlflow(batch)]),
-        "langfuse.json": json.dumps(langfuse(batch)).encode(),
-        "langfuse_list.json": json.dumps([langfuse(batch)], indent=2).encode(),
-        "langfuse_page.json": json.dumps(langfuse_page(langfuse(batch))).encode(),
-    }
-    paths = {}
-    for name, content in contents.items():
-        paths[name] = folder / name
-        paths[name].write_bytes(content)
-    paths["phoenix.parquet"] = folder / "phoenix.parquet"
-    parquet.write_table(pyarrow.Table.from_pylist(frame(spans)), paths["phoenix.parquet"])
-    return paths
+FORMS = {
+    "otlp.json": lambda batch: batch,
+    "laid_out.json": lambda batch: json.dumps(batch, indent=1).encode(),
+    "marked.json": lambda batch: b"\xef\xbb\xbf" + json.dumps(batch, indent=1).encode(),
+    "otlp.jsonl": lambda batch: lines([batch, {"resourceSpans": []}]),
+    "twice.jsonl": lambda batch: lines([batch] * 2),
+    "otlp.jsonl.gz": lambda batch: gzip.compress(lines([batch, {"resourceSpans": []}])),
+    "phoenix.json": phoenix,
+    "phoenix_page.json": lambda batch: {"data": phoenix(batch), "next_cursor": None},
+    "phoenix.jsonl": lambda batch: lines(phoenix(batch)),
+    "phoenix_frame.json": lambda batch: frame(phoenix(batch)),
+    "phoenix.parquet": lambda batch: pack(frame(phoenix(batch))),
+    "mlflow.json": mlflow,
+    "mlflow.jsonl": lambda batch: lines([mlflow(batch)] * 2),
+    "langfuse.json": langfuse,
+    "langfuse_list.json": lambda batch: json.dumps([langfuse(batch)], indent=2).encode(),
+    "langfuse_page.json": lambda batch: langfuse_page(langfuse(batch)),
+}
 
 
-@pytest.fixture(scope="module")
-def paths(tmp_path_factory):
-    return write_all(tmp_path_factory.mktemp("forms"))
-
-
-FORMS = [
-    "otlp.json", "laid_out.json", "marked.json", "otlp.jsonl", "twice.jsonl", "otlp.jsonl.gz",
-    "phoenix.json", "phoenix_page.json", "phoenix.jsonl", "phoenix_frame.json", "phoenix.parquet",
-    "mlflow.json", "mlflow.jsonl", "langfuse.json", "langfuse_list.json", "langfuse_page.json",
-]  # fmt: skip
+def pack(rows):
+    file = BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_holds_the_same_search(form, paths):
-    [trace], faults = read(paths[form])
+def test_every_form_holds_the_same_search(form):
+    [trace], faults = read(FORMS[form](emit_search(QUERY, [DOGS, FERRY]).otlp_json()), form)
     assert (trace.query, trace.session, trace.answer) == (QUERY, "s1", "on deck")
     assert [(i.id, i.content, i.score) for i in trace.found] == [
         tuple(DOGS.values()),
@@ -200,16 +168,8 @@ def test_spans_of_langfuses_own_client(tmp_path):
         ("where is the goat", "s2", "on deck"),
     ]
     assert [i.content for i in found[0].found] == [DOGS["text"], FERRY["text"]]
-    command = [
-        "traces",
-        "read",
-        str(path),
-        "--output",
-        str(tmp_path / "traced"),
-        "--consent",
-        "--json",
-    ]
-    done = CliRunner().invoke(assay, command)
+    words = ["traces", "read", str(path), "--consent", "--json"]
+    done = CliRunner().invoke(assay, [*words, "--output", str(tmp_path / "traced")])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     keys = ("spans", "searches", "without_hits", "with_answer", "sessions", "faults")
@@ -245,43 +205,35 @@ COLLECTOR = """\
 """
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_lines_of_a_collectors_file_exporter(packed, tmp_path):
+def test_lines_of_a_collectors_file_exporter():
     other = COLLECTOR.replace("5b8efff7", "6b8efff7").replace("dogs", "goats")
-    content = f"{COLLECTOR}{other}".encode()
-    path = tmp_path / "spans.jsonl"
-    path.write_bytes(gzip.compress(content) if packed else content)
-    found, faults = read(path)
+    found, faults = read(f"{COLLECTOR}{other}".encode(), "spans.jsonl")
     assert not faults
     assert [trace.query for trace in found] == ["may dogs travel", "may goats travel"]
     assert [(item.id, item.score) for item in found[0].found] == [("c2", 0.25), ("7", None)]
     assert found[0].milliseconds == 5
 
 
-def test_a_search_that_found_nothing_is_one(tmp_path):
+def test_a_search_that_found_nothing_is_one():
     emitter = Emitter()
     with emitter.span("search", openinference__span__kind="RETRIEVER", input__value=QUERY) as span:
         span.set_attribute("output.value", '{"documents": []}')
-    (tmp_path / "a.jsonl").write_bytes(emitter.line())
-    [trace], _ = read(tmp_path / "a.jsonl")
+    [trace], _ = read(emitter)
     assert trace.found == []
 
 
-def test_genai_conventions(tmp_path):
+def test_genai_conventions():
     emitter = Emitter()
+    told = {"query.text": QUERY, "documents": '[{"id": "c2", "score": 0.25}, {"id": "c1"}]'}
     with emitter.span("retrieval kb", gen_ai__operation__name="retrieval") as span:
-        span.set_attribute("gen_ai.retrieval.query.text", QUERY)
         span.set_attribute("gen_ai.conversation.id", "s2")
-        span.set_attribute(
-            "gen_ai.retrieval.documents", '[{"id": "c2", "score": 0.25}, {"id": "c1"}]'
-        )
-    (tmp_path / "a.jsonl").write_bytes(emitter.line())
-    [trace], _ = read(tmp_path / "a.jsonl")
+        span.set_attributes({f"gen_ai.retrieval.{key}": value for key, value in told.items()})
+    [trace], _ = read(emitter)
     assert (trace.query, trace.session) == (QUERY, "s2")
     assert [(i.id, i.score) for i in trace.found] == [("c2", 0.25), ("c1", None)]
 
 
-def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path):
+def test_lists_fused_and_reranked_are_stages_told_and_inferred():
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         for name, found in (("dense", [FERRY, DOGS]), ("bm25", [DOGS])):
@@ -291,8 +243,7 @@ def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path):
             pass
         with emitter.span("cross-encoder", openinference__span__kind="RERANKER") as span:
             span.set_attributes(flatten([FERRY, DOGS], "reranker.output_documents"))
-    (tmp_path / "a.jsonl").write_bytes(emitter.line())
-    [trace], _ = read(tmp_path / "a.jsonl")
+    [trace], _ = read(emitter)
     assert [(step.name, step.kind, step.inferred) for step in trace.steps] == [
         ("dense", "leg", False),
         ("bm25", "leg", False),
@@ -302,43 +253,36 @@ def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path):
     assert [i.id for i in trace.found] == ["c1", "c2"]
 
 
-def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path):
+def test_legs_that_nothing_joins_are_joined_in_their_order():
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         for name, found in (("dense", [FERRY]), ("bm25", [DOGS, FERRY])):
             with emitter.span(name, openinference__span__kind="RETRIEVER") as span:
                 span.set_attributes(flatten(found))
-    (tmp_path / "a.jsonl").write_bytes(emitter.line())
-    [trace], _ = read(tmp_path / "a.jsonl")
+    [trace], _ = read(emitter)
     assert trace.steps[-1].inferred
     assert [i.id for i in trace.found] == ["c1", "c2"]
 
 
-def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path):
+def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own():
     emitter = Emitter()
     with emitter.span("agent", input__value="plan my trip"):
         for query in ("dogs", "ferry"):
             with emitter.span("tool", openinference__span__kind="TOOL", input__value=query):
                 emit_search(query, [DOGS], emitter)
-    (tmp_path / "a.jsonl").write_bytes(emitter.line())
-    found, _ = read(tmp_path / "a.jsonl")
+    found, _ = read(emitter)
     assert sorted(trace.query for trace in found) == ["dogs", "ferry"]
     assert len({trace.id for trace in found}) == 2
 
 
-def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(tmp_path):
-    def write(emitter):
-        path = tmp_path / "spans.jsonl"
-        path.write_bytes(emitter.line())
-        return path
-
+def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none():
     silent = emit_search("cats", [])
-    assert read(write(silent)) == ([], {"retriever span that tells no documents": 1})
+    assert read(silent) == ([], {"retriever span that tells no documents": 1})
     emit_search(QUERY, [DOGS], silent)
     with silent.span("vectors", input__value="goats") as span:
         span.set_attribute("openinference.span.kind", "RETRIEVER")
         span.set_status(StatusCode.ERROR)
-    traces, faults = read(write(silent))
+    traces, faults = read(silent)
     found = {trace.query: [item.id for item in trace.found] for trace in traces}
     assert found == {"cats": [], QUERY: ["c2"]}
     assert faults == {"retriever span that tells no documents": 1}
@@ -363,12 +307,7 @@ def list_documents(emitter, asked, embedded):
         embed(emitter, embedded)
 
 
-def read_made(emitter, folder):
-    (folder / "spans.json").write_text(json.dumps(emitter.otlp_json()))
-    return read(folder / "spans.json")
-
-
-def test_building_an_index_is_not_a_search(tmp_path):
+def test_building_an_index_is_not_a_search():
     emitter = emit_search(QUERY, [DOGS])
     list_documents(emitter, "docs/ferry.md", TEXTS)
     list_documents(emitter, "docs/ferry.md", [f"file: ferry.md\n\n{text}" for text in TEXTS])
@@ -382,12 +321,12 @@ def test_building_an_index_is_not_a_search(tmp_path):
         pass
     with emitter.span("embeddings", gen_ai__operation__name="embeddings"):
         pass
-    found, faults = read_made(emitter, tmp_path)
+    found, faults = read(emitter)
     assert [trace.query for trace in found] == [QUERY]
     assert faults == {"trace that embeds texts and retrieves nothing: not a search": 4}
 
 
-def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path):
+def test_splitting_a_text_is_not_a_search_and_its_text_no_query():
     """As LlamaIndex's splitters are traced by OpenInference and by MLflow."""
     emitter = emit_search(QUERY, [DOGS])
     given = json.dumps({"text": " ".join(TEXTS), "metadata_str": ""})
@@ -400,7 +339,7 @@ def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path):
         with emitter.span("_parse_nodes", **told), emitter.span("split_text", **split):
             pass
         embed(emitter, [" ".join(TEXTS), *TEXTS])
-    found, faults = read_made(emitter, tmp_path)
+    found, faults = read(emitter)
     assert [trace.query for trace in found] == [QUERY]
     assert faults == {
         "search without a query": 1,
@@ -408,18 +347,18 @@ def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path):
     }
 
 
-def test_a_text_that_is_split_after_a_search_is_no_step_of_it(tmp_path):
+def test_a_text_that_is_split_after_a_search_is_no_step_of_it():
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         with emitter.span("search", input__value=QUERY, output__value=json.dumps([DOGS, FERRY])):
             pass
         with emitter.span("split", input__value=TEXTS[0], output__value=json.dumps(TEXTS[:1])):
             pass
-    [trace], _ = read_made(emitter, tmp_path)
+    [trace], _ = read(emitter)
     assert [(step.name, len(step.documents or ())) for step in trace.steps] == [("search", 2)]
 
 
-def test_embedding_a_query_is_part_of_a_search(tmp_path):
+def test_embedding_a_query_is_part_of_a_search():
     emitter = Emitter()
     list_documents(emitter, QUERY, [QUERY])
     list_documents(emitter, QUERY, ["Dogs may travel, I think."])  # what a model made of the query
@@ -428,6 +367,6 @@ def test_embedding_a_query_is_part_of_a_search(tmp_path):
         with emitter.span("vectors", **{KIND: "RETRIEVER"}, **flatten([DOGS, FERRY])):
             pass
         embed(emitter, TEXTS)
-    found, faults = read_made(emitter, tmp_path)
+    found, faults = read(emitter)
     assert [len(trace.found) for trace in found] == [2, 2, 2, 2]
     assert not faults

@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from doubles.spans import Emitter, emit_search
+from tools.command_line import invoke
 
-from assay.eval.cli.main import assay
 from assay.eval.collections.authoring import author
 from assay.eval.collections.loading import load
 from assay.eval.studies.traces import sample_files
@@ -47,21 +46,21 @@ def make_traffic():
 def write_spans(folder):
     emitter = Emitter()
     for query, (name, times) in ASKED.items():
+        found = [{"id": name, "text": TEXTS[name].split("\n")[2], "score": 0.5}]
         for i in range(times):
-            text = query.upper() if i % 2 else query
-            found = [{"id": name, "text": TEXTS[name].split("\n")[2], "score": 0.5}]
-            emit_search(text, found, emitter)
-    path = folder / "spans.json"
-    path.write_text(json.dumps(emitter.otlp_json()))
-    return path
+            emit_search(query.upper() if i % 2 else query, found, emitter)
+    (folder / "spans.json").write_text(json.dumps(emitter.otlp_json()))
+    return str(folder / "spans.json")
 
 
-def invoke(arguments):
-    return CliRunner().invoke(assay, arguments)
+def write_docs(folder):
+    folder.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
 
 
 def test_words_asked_again_are_one_query(tmp_path):
-    with open_book([str(write_spans(tmp_path))]) as book:
+    with open_book([write_spans(tmp_path)]) as book:
         found = merge(book.traces(), Masker(), seed=0)
     assert sorted(query.frequency for query in found) == [1, 3, 6]
 
@@ -73,6 +72,8 @@ def test_strata_hold_every_search_and_their_places():
     strata = {query.stratum: query for query in drawn}
     assert sum(query.members for query in strata.values()) == len(queries)
     assert sum(query.searches for query in strata.values()) == sum(i.frequency for i in queries)
+    for number in (1, 2, 5, 199, 200, 500):
+        assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
     counted = Counter(query.stratum for query in drawn)
     assert counted == {name: query.drawn for name, query in strata.items()}
 
@@ -91,31 +92,22 @@ def test_chances_within_a_stratum_are_as_told():
         assert abs(seen[trace] / times - expected) <= 4.5 * spread
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 199, 200, 500])
-def test_any_number_is_drawn(number):
-    assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
-
-
 def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
-    spans = str(write_spans(tmp_path))
-    call = ["traces", "sample", spans, "--documents", "docs", "--output", "asked"]
+    write_docs(tmp_path / "docs")
+    call = ["traces", "sample", write_spans(tmp_path), "--documents", "docs", "--output", "asked"]
 
-    refused = invoke(call)
+    refused = invoke(*call)
     assert "--consent" in str(refused.exception)
     assert not Path("asked").exists()
 
-    made = invoke([*call, "--consent", "--json"])
+    made = invoke(*call, "--consent", "--json")
     assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
     assert (told["searches"], told["queries"], told["drawn"]) == (10, 3, 3)
 
-    unjudged = invoke(["run", "bm25", "--dataset", "asked", "--no-track"])
+    unjudged = invoke("run", "bm25", "--dataset", "asked", "--no-track")
     assert "no query is judged" in str(unjudged.exception)
 
     pool = Path("asked/pool.csv")
@@ -130,16 +122,16 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    labelled = invoke(["label", str(pool)])
+    labelled = invoke("label", str(pool))
     assert labelled.exit_code == 0, labelled.output
 
     run = ["run", "bm25", "--dataset", "asked", "--no-track"]
-    printed = invoke(run)
+    printed = invoke(*run)
     assert printed.exit_code == 0, printed.output
     assert "an estimate for 10 searches" in printed.output
     [page] = (tmp_path / "reports").glob("*/report.html")
     assert "For the traffic" in page.read_text()
-    result = json.loads(invoke([*run, "--json"]).stdout)
+    result = json.loads(invoke(*run, "--json").stdout)
     assert result["measures"]["Hit@1"]["mean"] == pytest.approx(2 / 3)
     assert result["traffic"]["measures"]["Hit@1"]["value"] == pytest.approx(0.4)
 
@@ -147,9 +139,7 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
 def test_a_place_is_judged_once_and_pages_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "datasets" / "pier" / "docs"
-    docs.mkdir(parents=True)
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
+    write_docs(docs)
     pages = {"path": "dogs.md", "characters": len(TEXTS["dogs.md"]), "pages": [0, 8]}
     (docs.parent / "pages.jsonl").write_text(f"{json.dumps(pages)}\n")
     card = "name: pier\ntitle: Pier\nformat: native\ndocuments: docs\npages: pages.jsonl\n"
@@ -162,7 +152,7 @@ def test_a_place_is_judged_once_and_pages_stay(tmp_path, monkeypatch):
     Path("spans.json").write_text(json.dumps(emitter.otlp_json()))
 
     call = ["traces", "sample", "spans.json", "--documents", "pier", "--output", "asked"]
-    made = invoke([*call, "--consent", "--json"])
+    made = invoke(*call, "--consent", "--json")
     assert made.exit_code == 0, made.output
     with Path("asked/pool.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -186,12 +176,10 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     home.mkdir()
     monkeypatch.chdir(home)
     docs = (tmp_path if copied else home) / "docs"
-    docs.mkdir()
-    for name, text in TEXTS.items():
-        (docs / name).write_text(text)
-    spans = str(write_spans(tmp_path))
+    write_docs(docs)
+    spans = write_spans(tmp_path)
     call = ["traces", "sample", spans, "--documents", str(docs), "--consent", "--output", "asked"]
-    whole = invoke(call)
+    whole = invoke(*call)
     assert whole.exit_code == 0, whole.output
     Path("asked").rename("whole")
 
@@ -200,14 +188,14 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
 
     with monkeypatch.context() as patch:
         patch.setattr(author, "write_atomically", kill)  # when copies alone are written
-        invoke(call)
+        invoke(*call)
     assert not Path("asked/dataset.yaml").exists()
     with monkeypatch.context() as patch:
         patch.setattr(sample_files, "seal", kill)
-        invoke(call)
+        invoke(*call)
     assert "\ndigests:" not in Path("asked/dataset.yaml").read_text()
     for _ in range(2):  # it may also have been killed when all was written
-        again = invoke(call)
+        again = invoke(*call)
         assert (again.exit_code, again.output) == (0, whole.output)
         for path in Path("whole").rglob("*.*"):
             written = (Path("asked") / path.relative_to("whole")).read_bytes()
@@ -216,8 +204,7 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     pool = Path("asked/pool.csv")
     graded = pool.read_bytes() + b"q,graded\r\n"
     pool.write_bytes(graded)
-    refused = invoke(call)
+    refused = invoke(*call)
     assert "dataset.yaml: is there already" in str(refused.exception)
     pool.unlink()
-    refused = invoke(call)
-    assert "dataset.yaml: is there already" in str(refused.exception)
+    assert "dataset.yaml: is there already" in str(invoke(*call).exception)

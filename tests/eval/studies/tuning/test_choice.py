@@ -13,7 +13,6 @@ from samples.planned_runs import make_collection
 
 from assay.eval.configs.config import load_config
 from assay.eval.configs.resources import make_resources
-from assay.eval.report.blocks import Facts
 from assay.eval.report.renderers.frames import tabulate
 from assay.eval.report.scatter import draw_scatter
 from assay.eval.running.runner import PointTask, Runner
@@ -82,27 +81,23 @@ def test_only_what_the_documents_allow_is_tried():
 
 
 def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage():
-    weights = Candidate({"retriever.fusion.weights": {"dense": 2.0}}, "dense weight 2")
-    laid = lay({"contexts": HEADED}, "fusion", weights)
-    assert merge(laid) == {CONTEXT: "headings", "retriever.fusion.weights": {"dense": 2.0}}
-    opening = Candidate({CONTEXT: "opening", MODE: "hybrid"}, "context opening")
-    again = lay(laid, "contexts", opening)
-    assert merge(again) == {CONTEXT: "opening", "retriever.fusion.weights": {"dense": 2.0}}
-    assert [item.words for item in again.values()] == ["dense weight 2", "context opening"]
-    assert merge(lay({"legs": Candidate(KEYWORD, "BM25 alone")}, "contexts", HEADED)) == {
-        CONTEXT: "headings"
-    }
-    alone = Candidate({CONTEXT: "headings", MODE: "keyword"}, "context headings of BM25 alone")
-    assert merge(lay(laid, "contexts", alone)) == {CONTEXT: "headings", MODE: "keyword"}
+    weighed = {"retriever.fusion.weights": {"dense": 2.0}}
+    laid = lay({"contexts": HEADED}, "fusion", Candidate(weighed, "dense weight 2"))
+    assert merge(laid) == {CONTEXT: "headings", **weighed}
+    again = lay(laid, "contexts", Candidate({CONTEXT: "opening", MODE: "hybrid"}, "opening"))
+    assert merge(again) == {CONTEXT: "opening", **weighed}
+    assert [item.words for item in again.values()] == ["dense weight 2", "opening"]
+    alone = lay({"legs": Candidate(KEYWORD, "BM25 alone")}, "contexts", HEADED)
+    assert merge(alone) == {CONTEXT: "headings"}
+    mode = {CONTEXT: "headings", MODE: "keyword"}
+    assert merge(lay(laid, "contexts", Candidate(mode, "context headings of BM25 alone"))) == mode
 
 
 def test_a_later_stage_has_the_last_word_whenever_it_was_laid():
-    fusion = Candidate({"retriever.fusion": {"type": "rrf"}}, "reciprocal rank fusion")
-    boosts = Candidate({"retriever.fusion.boosts": {"exact": 10}}, "exact leg")
-    for layers in (
-        lay(lay({}, "fusion", fusion), "look-ups", boosts),
-        lay(lay({}, "look-ups", boosts), "fusion", fusion),
-    ):
+    fusion = "fusion", Candidate({"retriever.fusion": {"type": "rrf"}}, "reciprocal rank fusion")
+    boosts = "look-ups", Candidate({"retriever.fusion.boosts": {"exact": 10}}, "exact leg")
+    for first, second in ((fusion, boosts), (boosts, fusion)):
+        layers = lay(lay({}, *first), *second)
         assert list(merge(layers)) == ["retriever.fusion.boosts", "retriever.fusion"]
 
 
@@ -125,34 +120,27 @@ def search(table, seconds=3600):
     split = SplitCollection(
         config, lambda point: PointTask(point, config), collection, collection.queries, [], ""
     )
-    found = CandidateSearch(
-        [split],
-        TableRunner(table),
-        "nDCG@10",
-        seconds,
-        None,
-        make_resources(),
-    )
+    runner, resources = TableRunner(table), make_resources()
+    found = CandidateSearch([split], runner, "nDCG@10", seconds, None, resources)
     text = TextFacts(cut=True, parted=False, headed=True, shipped=False, unread=0)
     found.run(text)
     return found
 
 
-def test_both_legs_are_tried_on_where_one_alone_leads():
-    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
-    assert search([({}, 0.5), (SEMANTIC, 0.6), (weighed, 0.7)]).best.point == weighed
+CHUNKS = {CHUNKER: {"type": "structure", "overlap_tokens": 50, "max_tokens": 400}}
+WEIGHED = {"retriever.fusion.weights": {"dense": 3.0}}
 
 
-def test_a_leg_alone_that_leads_is_tried_on_smaller_chunks():
-    chunks = {CHUNKER: {"type": "structure", "overlap_tokens": 50, "max_tokens": 400}}
-    both = {**KEYWORD, **chunks}
-    assert search([({}, 0.5), (KEYWORD, 0.6), (both, 0.8)]).best.point == both
+@pytest.mark.parametrize(
+    ("leads", "best"), [(SEMANTIC, WEIGHED), (KEYWORD, {**KEYWORD, **CHUNKS})], ids=["both", "own"]
+)
+def test_where_a_leg_alone_leads_both_and_smaller_chunks_are_tried_on(leads, best):
+    assert search([({}, 0.5), (leads, 0.6), (best, 0.7)]).best.point == best
 
 
 def test_stages_are_gone_through_again_on_the_best():
-    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
-    both = {CONTEXT: "headings", **weighed}
-    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.4), (weighed, 0.6), (both, 0.7)])
+    both = {CONTEXT: "headings", **WEIGHED}
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.4), (WEIGHED, 0.6), (both, 0.7)])
     assert found.best.point == both
     assert found.best.steps == ("dense weight 3", "context headings")
     points = [item.point for item in found.trials]
@@ -160,56 +148,36 @@ def test_stages_are_gone_through_again_on_the_best():
 
 
 def test_what_costs_nothing_is_tried_though_the_budget_is_used_up():
-    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
-    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.9), (weighed, 0.6)], seconds=0)
-    assert found.best.point == weighed
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.9), (WEIGHED, 0.6)], seconds=0)
+    assert found.best.point == WEIGHED
     left_out = [item for item in found.trials if item.left_out]
     assert {item.stage.split()[0] for item in left_out} == {"contexts", "chunks"}
-    assert all(embeds(item.point) for item in left_out)
-    assert not any(embeds(item.point) for item in found.trials if not item.left_out)
-
-
-def test_a_winner_is_shown_on_questions_that_did_not_choose_it():
-    shown = make_choice(0.2)
-    assert shown.ships
-    assert shown.conclusion.startswith(
-        "Ship hybrid with context headings: nDCG@10 is 0.500 against 0.400 for hybrid and 0.300 "
-        "for BM25 alone; over hybrid +0.100, likely between "
-    )
-    assert "on 60 questions that had no part in the choice" in shown.conclusion
-    assert shown.shipped.documents.context.source == "headings"
+    assert all(embeds(item.point) == bool(item.left_out) for item in found.trials)
 
 
 @pytest.mark.parametrize(
-    ("bm25_below", "told"),
+    ("gain", "given", "ships", "told"),
     [
-        (-0.1, "It is not shown to be better than BM25 alone, which costs least: 0.000, likely "),
-        (-0.2, "It is worse than BM25 alone, which costs least: −0.100, likely between "),
+        (0.2, {}, True, "Ship hybrid with context headings: nDCG@10 is 0.500 against 0.400 for "
+         "hybrid and 0.300 for BM25 alone; over hybrid +0.100, likely between "),
+        (0.2, {}, True, "on 60 questions that had no part in the choice"),
+        (0.2, {"bm25_below": -0.1}, True, "It is not shown to be better than BM25 alone, which "
+         "costs least: 0.000, likely "),
+        (0.2, {"bm25_below": -0.2}, True, "It is worse than BM25 alone, which costs least: −0.100"),
+        (0.0, {}, False, "Keep hybrid: nothing is shown to be better. The best "),
+        (0.0, {"point": {}}, False, "no candidate was better on the 60 questions of the choice"),
+        (0.0, {"point": {}}, False, "for BM25 alone, +0.100"),
+        (0.0, {"judged": 0, "point": {}}, False, "Keep hybrid. You have 20 questions; choosing "
+         "needs 30. "),
+        (0.0, {"judged": 0, "point": {}}, False, "That is hybrid, as given, with nDCG@10 0.600."),
     ],
-)
-def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below, told):
-    shown = make_choice(0.2, bm25_below=bm25_below)
-    assert shown.ships
-    assert told in shown.conclusion
-    assert "It is" not in make_choice(0.2).conclusion
-
-
-def test_without_a_shown_gain_the_config_is_kept():
-    kept = make_choice(0.0004)
-    assert kept.conclusion.startswith("Keep hybrid: nothing is shown to be better. ") or kept.ships
-    kept = make_choice(0.0)
-    assert not kept.ships
-    assert kept.conclusion.startswith("Keep hybrid: nothing is shown to be better. The best ")
-    assert kept.shipped == kept.config
-    same = make_choice(0.0, point={})
-    assert "no candidate was better on the 60 questions of the choice" in same.conclusion
-    assert "for BM25 alone, +0.100" in same.conclusion
-
-
-def test_too_few_questions_that_prefer_nothing_name_the_config():
-    few = make_choice(0.0, judged=0, point={})
-    assert few.conclusion.startswith("Keep hybrid. You have 20 questions; choosing needs 30. ")
-    assert few.conclusion.endswith("That is hybrid, as given, with nDCG@10 0.600.")
+)  # fmt: skip
+def test_the_conclusion_of_a_choice(gain, given, ships, told):
+    choice = make_choice(gain, **given)
+    assert choice.ships == ships
+    assert told in choice.conclusion
+    assert choice.shipped == (choice.chosen if ships else choice.config)
+    assert ("It is" in choice.conclusion) == ("bm25_below" in given)
 
 
 def test_the_files_of_a_choice(tmp_path):
@@ -239,11 +207,8 @@ def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is():
     judged = told.tables["judged"]
     assert judged.title == "On the 60 questions that had no part in the choice"
     frame = tabulate(judged)
-    assert frame.index.tolist() == [
-        "hybrid with context headings",
-        "hybrid, as given",
-        "BM25 alone",
-    ]
+    names = ["hybrid with context headings", "hybrid, as given", "BM25 alone"]
+    assert frame.index.tolist() == names
     assert frame["mean_low"].tolist() == pytest.approx([0.45, 0.35, 0.25])
     assert frame["p50_ms"].tolist() == [4.0, 3.5, 0.7]
     assert frame["tokens"].tolist() == [800.0] * 3
@@ -258,25 +223,19 @@ def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is():
     assert not told.warnings
 
 
-def test_unequal_amounts_of_text_are_a_warning():
+def test_unequal_texts_are_a_warning_and_what_was_left_out_stands_below_its_reason():
     choice = make_choice(0.2)
     long = {**choice.pipelines, "best": make_pipeline(0.5, 4.0, tokens=1600.0)}
-    (told,) = report(replace(choice, pipelines=long)).warnings
-    assert "1,600 tokens (hybrid with context headings), 800 (hybrid, as given) and" in told
-
-
-def test_what_was_left_out_stands_below_its_reason():
-    choice = make_choice(0.2)
     reason = "not tried: the budget was used up"
     more = [
         Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200, 400)
     ]
-    told = report(replace(choice, trials=(*choice.trials, *more)))
+    told = report(replace(choice, pipelines=long, trials=(*choice.trials, *more)))
+    (warning,) = told.warnings
+    assert "1,600 tokens (hybrid with context headings), 800 (hybrid, as given) and" in warning
     (left_out,) = [block for block in told.blocks if block.title == "Left out"]
-    assert isinstance(left_out, Facts)
-    assert left_out.pairs == [
-        ("Not tried: the budget was used up", "chunks of 400 tokens, chunks of 200 tokens")
-    ]
+    texts = "chunks of 400 tokens, chunks of 200 tokens"
+    assert left_out.pairs == [("Not tried: the budget was used up", texts)]
     assert len(told.tables["tried"].rows) == 2
 
 

@@ -20,19 +20,17 @@ from assay.retrievers.base import AssayError
 CONFIG = {"retriever": {"legs": {"dense": {"depth": 1}, "keyword": {"depth": 2}}}, "name": "x"}
 
 
-def test_a_grid_is_every_combination_once():
-    assert cross({"a": [1, 2], "b": ["x", "y"]}) == [
-        {"a": 1, "b": "x"},
-        {"a": 1, "b": "y"},
-        {"a": 2, "b": "x"},
-        {"a": 2, "b": "y"},
-    ]
+def test_a_grid_is_every_combination_once_and_grids_are_united():
+    product = [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
+    assert cross({"a": [1, 2], "b": ["x", "y"]}) == [{"a": a, "b": b} for a, b in product]
     assert cross({}) == [{}]
-
-
-def test_grids_are_united():
     points = unite([{"a": [1, 2]}, {"a": [2, 3]}, {"b": [1]}])
     assert points == [{"a": 1}, {"a": 2}, {"a": 3}, {"b": 1}]
+
+
+def test_an_axis_is_read_as_yaml():
+    read = [1, 0.5, "x", True, {"type": "y", "k": 2}]
+    assert parse_axis("a.b=1,0.5,x,true,{type: y, k: 2}") == ("a.b", read)
 
 
 def test_a_sample_is_of_the_grid_and_of_the_seed():
@@ -43,13 +41,6 @@ def test_a_sample_is_of_the_grid_and_of_the_seed():
     assert sample == draw(points, 10, seed=1)
     assert sample != draw(points, 10, seed=2)
     assert draw(points, 50, seed=1) == draw(points, 99, seed=1) == points
-
-
-def test_an_axis_is_read_as_yaml():
-    assert parse_axis("a.b=1,0.5,x,true,{type: y, k: 2}") == (
-        "a.b",
-        [1, 0.5, "x", True, {"type": "y", "k": 2}],
-    )
 
 
 def test_a_star_stands_for_every_key_there_is():

@@ -127,14 +127,9 @@ def test_lists_of_other_settings_and_chunks_are_found_anew(tmp_path, reader, sea
 
 
 def test_lists_of_a_leg_alone_are_not_kept(tmp_path, searches):
-    alone = (
-        *QUICK,
-        "retriever.legs={a: {type: bm25}}",
-        "retriever.fusion=null",
-        "retriever.stages=[]",
-    )
+    leg = ("retriever.legs={a: {type: bm25}}", "retriever.fusion=null", "retriever.stages=[]")
     for measure in ("nDCG@10", "MRR@5"):
-        tasks = list_points(tmp_path, "{retriever.legs.a.b: [0.3]}", overrides=alone)
+        tasks = list_points(tmp_path, "{retriever.legs.a.b: [0.3]}", overrides=(*QUICK, *leg))
         resources = Resources(Cache(tmp_path / "cache"), Quiet())
         Runner(measure, resources, tmp_path, stored=False).run(tasks)
     assert len(searches) == 2 * 4, "the search is cheaper than what would be written"
@@ -142,11 +137,9 @@ def test_lists_of_a_leg_alone_are_not_kept(tmp_path, searches):
 
 def test_no_more_indexes_are_open_than_legs_need(tmp_path, reader, monkeypatch):
     held = count_open_legs(monkeypatch)
-    axes = (
-        "{retriever.fusion.k: [1, 60], retriever.legs.a.k1: [0.5, 1.0, 2.0],"
-        " documents.headings: [true, false]}"
-    )
-    run(list_points(tmp_path, axes), tmp_path / "cache")
+    axes = "retriever.fusion.k: [1, 60], retriever.legs.a.k1: [0.5, 1.0, 2.0]"
+    points = list_points(tmp_path, f"{{{axes}, documents.headings: [true, false]}}")
+    run(points, tmp_path / "cache")
     assert max(held) == 2, "of 4 for each way to cut the documents"
 
 
