@@ -12,7 +12,7 @@ def cache() -> None:
 
 
 @cache.command()
-@options.JSON
+@options.prints(folder=str, kinds={str: {"entries": int, "bytes": int}})
 def info(as_json: bool) -> None:
     """Show what each kind of entry takes."""
     from assay.retrievers.store.cache import Cache, default_root
@@ -30,7 +30,7 @@ def info(as_json: bool) -> None:
 
 @cache.command()
 @click.argument("kind", required=False)
-@options.JSON
+@options.prints(removed={str: int})
 def clear(kind: str | None, as_json: bool) -> None:
     """Remove the entries of KIND, or all; what is needed is made again."""
     from assay.retrievers.store.cache import Cache, default_root

@@ -26,7 +26,7 @@ class CheckOptions(StudyOptions):
 
 @click.command()
 @takes(CheckOptions)
-@options.JSON
+@options.prints("eval.configs.checking:ConformanceReport")
 def check(asked: CheckOptions, as_json: bool) -> None:
     """Check that RETRIEVER follows the interface: exit 0 if it does, 1 if not.
 

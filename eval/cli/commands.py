@@ -257,6 +257,11 @@ GROUPS = {
                 "contexts documents --provider anthropic --output contexts.jsonl",
             ),
         ),
+        "schema": Entry(
+            "schema:schema",
+            "Print the JSON Schema of a command's --json.",
+            ("schema compare", "schema runs list"),
+        ),
         "mcp": Entry(
             "mcp:mcp",
             "Serve the commands as tools for coding agents.",

@@ -7,17 +7,16 @@ from assay.eval.cli.output import print_json, print_text
 
 
 @click.command()
-@options.JSON
+@options.prints(components=["eval.configs.components:Component"])
 def components(as_json: bool) -> None:
     """List all that a config can name, one line each, with the extra each needs."""
-    from dataclasses import asdict
     from itertools import groupby
 
     from assay.eval.configs.components import list_components
 
     found = list(list_components())
     if as_json:
-        print_json({"components": [asdict(component) for component in found]})
+        print_json({"components": found})
         return
     for key, members in groupby(found, key=lambda component: component.key):
         click.secho(key, bold=True)

@@ -25,7 +25,7 @@ class ShownConfig(ChangeOptions):
 
 @config.command()
 @takes(ShownConfig)
-@options.JSON
+@options.prints("eval.configs.config:RunConfig", [str])
 @click.option("--trust", "trusting", is_flag=True, hidden=True)  # said in the help of `assay`
 def show(asked: ShownConfig, as_json: bool, trusting: bool) -> None:
     """Show the config at PATH with bases, overrides and defaults."""
@@ -49,7 +49,7 @@ def show(asked: ShownConfig, as_json: bool, trusting: bool) -> None:
 
 
 @config.command()
-@click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
+@options.prints({str: object})
 def schema(as_json: bool) -> None:  # noqa: ARG001
     """Print the JSON Schema that editors complete and check configs by."""
     from assay.eval.configs.config import make_schema

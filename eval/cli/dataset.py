@@ -34,6 +34,27 @@ if TYPE_CHECKING:
 
 
 SAMPLES = 3
+ENTRY = {
+    **dict.fromkeys(("name", "title", "format", "where", "why_not"), options.TEXT),
+    **dict.fromkeys(("documents", "queries"), int | None),
+    "available": bool,
+}
+# Below "*" stand the keys of a format of its own.
+CARD = {
+    "...": "eval.collections.card:Card",
+    "-": ("digests",),
+    "*": object,
+    "card": options.TEXT,
+    "variants": [str],
+    "available": bool,
+    "why_not": options.TEXT,
+    "loaded?": dict.fromkeys(("documents", "passages", "queries", "judgments"), int),
+    "independent?": options.TEXT,
+    "overlap?": options.TEXT,
+    "types?": {str: int},
+    "digest?": str,
+    "samples?": [{"id": str, "text": str, "gold": {str: int}}],
+}
 COLUMNS = ("name", "title", "format", "documents", "queries", "where")
 
 
@@ -63,7 +84,7 @@ class SyncOptions(StudyOptions):
 
 @click.command()
 @takes(SyncOptions)
-@options.JSON
+@options.prints("eval.collections.living.sync:SyncReport")
 def sync(asked: SyncOptions, as_json: bool) -> None:
     """Find judgments again after the documents of COLLECTION changed.
 
@@ -74,14 +95,13 @@ def sync(asked: SyncOptions, as_json: bool) -> None:
     back.
     """
     from assay.eval.collections.catalog import find_card
-    from assay.eval.collections.living.sync import describe
     from assay.eval.collections.living.sync import sync as sync_card
     from assay.eval.progress import ConsoleProgress
 
     card = find_card(asked.collection)
     report = sync_card(card, dry_run=asked.dry_run, progress=ConsoleProgress())
     if as_json:
-        print_json(describe(report))
+        print_json(report)
     else:
         _print(report, asked.collection, asked.dry_run)
 
@@ -133,7 +153,7 @@ dataset.add_command(sync)
 
 
 @dataset.command("list")
-@options.JSON
+@options.prints(datasets=[ENTRY])
 def list_(as_json: bool) -> None:
     """List the collections there are, and whether each can be used here."""
     from assay.eval.collections.catalog import list_cards
@@ -147,7 +167,7 @@ def list_(as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("name")
-@options.JSON
+@options.prints(CARD)
 def show(name: str, as_json: bool) -> None:
     """Show what a collection is, and some of its queries. NAME may be NAME:VARIANT."""
     from assay.eval.collections.catalog import find
@@ -172,24 +192,21 @@ def show(name: str, as_json: bool) -> None:
 
 @dataset.command()
 @takes(CheckOptions)
-@options.JSON
+@options.prints(
+    ok=bool, datasets=[{"name": str, "problems": ["eval.collections.problems:Problem"]}]
+)
 def check(asked: CheckOptions, as_json: bool) -> None:
     """Report everything that is wrong with collections.
 
     Exit code: 2 if there is an error. The same error in several places is one line, with the first
     three places. A note is no error: it says what a reader of figures should know.
     """
-    from dataclasses import asdict
-
     from assay.eval.collections.problems import summarise
 
     found = {name: _check(name) for name in asked.names}
     errors = sum(item.severity == "error" for problems in found.values() for item in problems)
     if as_json:
-        listed = [
-            {"name": name, "problems": [asdict(item) for item in problems]}
-            for name, problems in found.items()
-        ]
+        listed = [{"name": name, "problems": problems} for name, problems in found.items()]
         print_json({"ok": not errors, "datasets": listed})
     else:
         for name, problems in found.items():
@@ -202,7 +219,7 @@ def check(asked: CheckOptions, as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("name")
-@options.JSON
+@options.prints(card=str, sizes={str: int}, digests={str: str})
 def seal(name: str, as_json: bool) -> None:
     """Write the actual sizes and digests of a collection into its card."""
     from assay.eval.collections.catalog import find_card

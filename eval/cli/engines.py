@@ -31,33 +31,29 @@ def engines() -> None:
 
 @engines.command("list")
 @options.FULL
-@options.JSON
+@options.prints(
+    engines=["eval.studies.stores.engines.inventory:EngineState"],
+    providers=["eval.studies.stores.engines.inventory:ProviderState"],
+)
 def list_(as_json: bool) -> None:
     """List every engine with its state here.
 
     Shows what each engine can do; --full says what the words mean. Servers whose address is set are
     contacted.
     """
-    from dataclasses import asdict
-
     from assay.eval.studies.stores.engines.inventory import describe_engines, list_providers
     from assay.eval.studies.stores.engines.report import report
 
     found, providers = list(describe_engines()), list(list_providers())
     if as_json:
-        print_json(
-            {
-                "engines": [asdict(engine) for engine in found],
-                "providers": [asdict(provider) for provider in providers],
-            }
-        )
+        print_json({"engines": found, "providers": providers})
         return
     print_report(report(found, providers))
 
 
 @engines.command()
 @click.argument("names", nargs=-1, metavar="[ENGINE [KEY=VALUE]...]...")
-@options.JSON
+@options.prints(engines=["eval.studies.stores.engines.conformance:EngineConformance"])
 def conformance(names: tuple[str, ...], as_json: bool) -> None:
     """Check engines by every rule.
 
@@ -68,14 +64,12 @@ def conformance(names: tuple[str, ...], as_json: bool) -> None:
 
     Exit code: 0 all keep the rules; 1 one does not; 2 bad input.
     """
-    from dataclasses import asdict
-
     from assay.eval.configs.engine_settings import choose_engines
     from assay.eval.studies.stores.engines.conformance import check_engine
 
     found = [check_engine(engine) for engine in choose_engines(names)]
     if as_json:
-        print_json({"engines": [asdict(each) for each in found]})
+        print_json({"engines": found})
     else:
         for each in found:
             kept = each.rules - len(each.broken)
@@ -88,7 +82,7 @@ def conformance(names: tuple[str, ...], as_json: bool) -> None:
 
 @engines.command()
 @takes(CleanOptions)
-@options.JSON
+@options.prints(dry_run=bool, removed=["eval.studies.stores.engines.inventory:Removable"])
 def clean(asked: CleanOptions, as_json: bool) -> None:
     """Drop every index that Assay made on servers.
 
@@ -103,8 +97,7 @@ def clean(asked: CleanOptions, as_json: bool) -> None:
 
     cleaned = clean_all(asked.names, asked.dry_run)
     if as_json:
-        removed = [item.as_json() for item in cleaned.removed]
-        print_json({"dry_run": asked.dry_run, "removed": removed})
+        print_json({"dry_run": asked.dry_run, "removed": cleaned.removed})
     else:
         _print(cleaned.removed, asked.dry_run, bool(cleaned.problems))
     if cleaned.problems:

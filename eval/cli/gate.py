@@ -31,6 +31,10 @@ def baseline() -> None:
     """Accept a run as the baseline of its config and collection, or show baselines."""
 
 
+LEFT_OUT = ("scores", "rankings", "config", "format")  # of a baseline that is shown
+VERDICT = {"...": "eval.studies.gate.output:GateFinding", "report": str}
+
+
 class FolderOptions(StudyOptions):
     """The option for the folder of baselines."""
 
@@ -61,7 +65,7 @@ class ShowOptions(FolderOptions):
 
 @baseline.command()
 @takes(AcceptOptions)
-@options.JSON
+@options.prints(baseline=str, run=str, means={str: float})
 def accept(asked: AcceptOptions, as_json: bool) -> None:
     """Make RUN the baseline of its config and collection.
 
@@ -106,7 +110,7 @@ def accept(asked: AcceptOptions, as_json: bool) -> None:
 
 @baseline.command()
 @takes(ShowOptions)
-@options.JSON
+@options.prints(baselines=[{"...": "eval.studies.gate.baseline:Baseline", "-": LEFT_OUT}])
 def show(asked: ShowOptions, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
     from assay.eval.studies.gate import baseline as baselining
@@ -129,7 +133,7 @@ def show(asked: ShowOptions, as_json: bool) -> None:
 
 
 def _describe(item: "Baseline") -> dict[str, object]:
-    return item.model_dump(exclude={"scores", "rankings", "config", "format"})
+    return item.model_dump(exclude=set(LEFT_OUT))
 
 
 class GateOptions(PipelineOptions, BaselineOptions):
@@ -175,7 +179,11 @@ class GateOptions(PipelineOptions, BaselineOptions):
 @click.command()
 @takes(GateOptions)
 @options.FULL
-@options.JSON
+@options.prints(
+    VERDICT,
+    {"gates": [VERDICT]},
+    {"...": "eval.studies.gate_files.judging:FilesVerdict", "verdict_text": str},
+)
 def gate(asked: GateOptions, as_json: bool) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
@@ -293,7 +301,7 @@ def _judge_file(asked: GateOptions, as_json: bool) -> NoReturn:
 
         write_atomically(asked.markdown, render(told).encode())
     if as_json:
-        print_json({**found.as_json(), "verdict_text": announce(found)})
+        print_json({**describe(found), "verdict_text": announce(found)})
     else:
         print_report(told)
     sys.exit(1 if found.fails(asked.strict) else 0)

@@ -7,7 +7,7 @@ import click
 from pydantic import Field
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json, print_places
+from assay.eval.cli.output import describe, print_json, print_places
 from assay.eval.cli.study_command import takes
 from assay.eval.running.study import Argument, StudyOptions
 from assay.eval.running.study_options import LARGEST, MEASURES, RERUN, Names
@@ -50,7 +50,7 @@ class ImportOptions(StudyOptions):
 @takes(ImportOptions)
 @options.NO_TRACK
 @options.FULL
-@options.JSON
+@options.prints(runs=[options.RUN])
 def import_(asked: ImportOptions, no_track: bool, as_json: bool) -> None:
     """Judge FILE, rankings made elsewhere, and store a run for each system in it.
 
@@ -78,7 +78,7 @@ def import_(asked: ImportOptions, no_track: bool, as_json: bool) -> None:
             summary, page = write_report(outcome.run, wanted)
         tracked = None if no_track or asked.no_report else track(summary, progress)
         shown = {"report": page and str(page), "mlflow_run": tracked}
-        printed.append({**summary.as_json(), **shown})
+        printed.append({**describe(summary), **shown})
         if not as_json:
             print_summary(summary, outcome.reused)
             print_places(report=page, mlflow_run=tracked)

@@ -20,6 +20,21 @@ if TYPE_CHECKING:
     from assay.retrievers.documents.conversion.converters import CommandSettings
 
 
+GATES = {"workflow": [str], "test": [str], "package": str}
+MADE = {
+    **dict.fromkeys(("name", "card", "pipeline", "foresight", "overlap"), str),
+    **dict.fromkeys(("documents", "queries", "judgments"), int),
+    **dict.fromkeys(("copies", "independent", "project"), options.TEXT),
+    "notes": [str],
+    "unlocated": [{str: object}],
+    "written": bool,
+    "skipped": [{"path": str, "reason": str}],
+    "test?": str,
+    "workflow?": [str],
+    "package?": str,
+}
+
+
 class InitOptions(StudyOptions):
     """The options of `assay init`: documents, questions, and what is written."""
 
@@ -57,7 +72,7 @@ class InitOptions(StudyOptions):
 
 @click.command()
 @takes(InitOptions)
-@options.JSON
+@options.prints(MADE, GATES)
 def init(asked: InitOptions, as_json: bool) -> None:
     """Make a judged collection of the documents below FOLDER.
 

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from assay.eval.studies.judging.export import GradedTable
 
 
+PAGE = {"address": str, "grades": str}
+LABELLED = {
+    "ok": bool,
+    **dict.fromkeys(("added", "unfilled", "known", "by_model?"), int),
+    "card": options.TEXT,
+    "files": [str],
+    "page?": {"judges": {str: int}, "open": int},
+}
+
+
 class LabelOptions(StudyOptions):
     """The options of `assay label`: the table, where its judgments go, and the page."""
 
@@ -56,7 +66,7 @@ class LabelOptions(StudyOptions):
 
 @click.command()
 @takes(LabelOptions)
-@options.JSON
+@options.prints(LABELLED, {"ok": bool, "problems": ["eval.collections.problems:Problem"]}, PAGE)
 def label(asked: LabelOptions, as_json: bool) -> None:
     """Add the judgments in FILE, a table of `assay pool` with its grades filled in.
 
@@ -182,10 +192,8 @@ def _fill_in(
 
 
 def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
-    from dataclasses import asdict
-
     if as_json:
-        print_json({"ok": False, "problems": [asdict(problem) for problem in found]})
+        print_json({"ok": False, "problems": found})
         return
     for problem in found:
         click.echo(str(problem), err=True)

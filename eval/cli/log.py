@@ -12,7 +12,7 @@ from assay.eval.running.study import Argument, StudyOptions
 from assay.eval.running.study_options import RERUN
 
 if TYPE_CHECKING:
-    from assay.eval.tracking import LoggedRun
+    pass
 
 
 class LogOptions(StudyOptions):
@@ -26,7 +26,7 @@ class LogOptions(StudyOptions):
 
 @click.command()
 @takes(LogOptions)
-@options.JSON
+@options.prints(runs=["eval.tracking.delivery:LoggedRun"])
 def log(asked: LogOptions, as_json: bool) -> None:
     """Send stored RUNS to MLflow, as after tracking was down, or to another store.
 
@@ -42,20 +42,9 @@ def log(asked: LogOptions, as_json: bool) -> None:
     summaries = [export_summary(load(folder)) for folder in sorted(folders)]
     logged = tracking.log(summaries, asked.rerun)
     if as_json:
-        print_json({"runs": [_row(entry) for entry in logged]})
+        print_json({"runs": logged})
         return
     for entry in logged:
         place = f"{entry.tracking_uri}, experiment {entry.experiment}, as {entry.run_id}"
         done = f"sent to {place}" if entry.fresh else f"already in {place}; --rerun sends it again"
         click.echo(f"{entry.run}: {done}")
-
-
-def _row(entry: "LoggedRun") -> dict[str, object]:
-    return {
-        "run": entry.run,
-        "tracking_uri": entry.tracking_uri,
-        "experiment": entry.experiment,
-        "mlflow_run": entry.run_id,
-        "mlflow_parent": entry.parent or None,
-        "sent": entry.fresh,
-    }

@@ -9,7 +9,7 @@ from assay.eval.cli.output import open_browser, print_json
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@options.JSON
+@options.prints(address=str, runs=str, tracking_uri=str)
 def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
     """Open MLflow's table of runs on the store that they are logged to; Ctrl-C ends it.
 

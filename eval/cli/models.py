@@ -26,16 +26,14 @@ def models() -> None:
 
 
 @models.command("list")
-@options.JSON
+@options.prints(models=["eval.configs.models:ModelState"])
 def list_models(as_json: bool) -> None:
     """Show every pinned model and whether it is in the cache."""
-    from dataclasses import asdict
-
     from assay.eval.configs.models import list_models as list_pinned
 
     pinned = list(list_pinned())
     if as_json:
-        print_json({"models": [asdict(model) for model in pinned]})
+        print_json({"models": pinned})
         return
     from rich.table import Table
 
@@ -51,19 +49,17 @@ def list_models(as_json: bool) -> None:
 
 @models.command()
 @takes(FetchOptions)
-@options.JSON
+@options.prints(models=["eval.configs.models:FetchedModel"])
 def fetch(asked: FetchOptions, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use.
 
     A model with a damaged file in the cache is fetched again.
     """
-    from dataclasses import asdict
-
     from assay.eval.configs.models import fetch_models
 
     fetched = []
     for model in fetch_models(asked.names, asked.backend):
-        fetched.append(asdict(model))
+        fetched.append(model)
         if not as_json:
             click.echo(f"{model.name} ({model.backend}): {model.folder}")
     if as_json:

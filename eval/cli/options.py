@@ -1,6 +1,7 @@
 """Options that commands with and without a model have, and the project file that they read."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,21 @@ FULL_KEY = "assay.full"  # in the context of a command that has `FULL`
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
 )
+
+
+def prints(*forms: Any, **keys: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the option --json; it prints an object with these `keys`, or one of `forms`.
+
+    `assay.eval.cli.schema` says what a form is.
+    """
+
+    def mark(command: Callable[..., Any]) -> Callable[..., Any]:
+        vars(command)["printed"] = (*forms, *([keys] if keys else []))
+        return JSON(command)
+
+    return mark
+
+
 FULL = click.option(
     "--full",
     is_flag=True,
@@ -18,6 +34,9 @@ FULL = click.option(
     callback=lambda context, _, wanted: context.meta.update({FULL_KEY: wanted}),
     help="Show every table, column and warning.",
 )
+TEXT = str | None
+# What a run prints, with its files.
+RUN = {"...": "eval.runs.summary.summary:Summary", "report?": TEXT, "mlflow_run?": TEXT}
 NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 
 

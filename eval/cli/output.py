@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.report.files import Finding
     from assay.retrievers.base import Progress
 
 import re
@@ -30,15 +29,17 @@ from rich.text import Text
 
 
 def print_json(value: object) -> None:
-    """Print one JSON object on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    """Print one JSON object on standard output: a finding, or values that may hold some."""
+    from assay.eval.runs.json_form import to_json
+
+    click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=1))
 
 
 UNLIMITED = 100_000  # columns
 INDENT = "  "
 CHECK = "Check first: "
 
-D = TypeVar("D", bound="Finding")
+D = TypeVar("D")
 
 
 def present(
@@ -63,8 +64,10 @@ def describe(
     found: D, log: "Callable[[], str | None] | None" = None, **places: "Path | str | None"
 ) -> dict[str, Any]:
     """Log a result as `present` does, and return the JSON that `present` prints."""
+    from assay.eval.runs.json_form import to_json
+
     located = places | _log(log)
-    return {**found.as_json(), **{name: i and str(i) for name, i in located.items()}}
+    return {**to_json(found), **{name: i and str(i) for name, i in located.items()}}
 
 
 def _log(log: "Callable[[], str | None] | None") -> "dict[str, Path | str | None]":

@@ -1,13 +1,13 @@
 """`assay pool`: what must be judged before runs can be compared on equal terms."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from pydantic import Field
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json
+from assay.eval.cli.output import describe, print_json
 from assay.eval.cli.study_command import takes
 from assay.eval.running.study import Option
 from assay.eval.running.study_options import LARGEST, RunsOptions
@@ -33,7 +33,14 @@ class PoolOptions(RunsOptions):
 
 @click.command()
 @takes(PoolOptions)
-@options.JSON
+@options.prints(
+    {
+        "...": "eval.studies.judging.pooling:JudgmentPool",
+        "file": options.TEXT,
+        "written": int,
+        "depth": int,
+    }
+)
 def pool(asked: PoolOptions, as_json: bool) -> None:
     """Write a table of pairs to judge: the first hits of RUNS that have no judgment.
 
@@ -69,7 +76,8 @@ def pool(asked: PoolOptions, as_json: bool) -> None:
             check_free()
             write_atomically(output, render(written, _collection(stored[0])))
     if as_json:
-        print_json(_describe(made, depth, len(written), output))
+        about = {"file": str(output) if written else None, "written": len(written)}
+        print_json({**describe(made), **about, "depth": depth})
     else:
         _print(made, depth, len(written), output)
 
@@ -77,23 +85,6 @@ def pool(asked: PoolOptions, as_json: bool) -> None:
 def _collection(run: "StoredRun") -> str:
     """Return the name of the collection in the config, by which it is found again."""
     return str(run.manifest.config.get("dataset") or run.manifest.collection.name)
-
-
-def _describe(made: "JudgmentPool", depth: int, written: int, output: Path) -> dict[str, Any]:
-    return {
-        "file": str(output) if written else None,
-        "written": written,
-        "pairs": len(made.pairs),
-        "by_query": made.count_by_query(),
-        "overlapping": made.overlapping,
-        "depth": depth,
-        "judged_before": {
-            run: {"mean": share.value, "low": share.low, "high": share.high, "n": share.n}
-            for run, share in made.judged.items()
-        },
-        "measure": made.measure,
-        "bounds": [one.as_json() for one in made.bounds],
-    }
 
 
 def _print(made: "JudgmentPool", depth: int, written: int, output: Path) -> None:

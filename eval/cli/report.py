@@ -9,7 +9,7 @@ from assay.eval.cli.output import present
 @click.command()
 @click.argument("run")
 @options.FULL
-@options.JSON
+@options.prints(options.RUN)
 def report(run: str, as_json: bool) -> None:
     """Compute measures, exports and report of RUN again, without searching.
 

@@ -27,7 +27,7 @@ class RunCommandOptions(WorkerOptions, PipelineOptions):
 @takes(RunCommandOptions)
 @options.FULL
 @options.NO_TRACK
-@options.JSON
+@options.prints(options.RUN, {"runs": [options.RUN]})
 def run(asked: RunCommandOptions, no_track: bool, as_json: bool) -> None:
     """Run the pipeline CONFIG on its collection: measures, latency, report, MLflow.
 

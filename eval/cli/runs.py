@@ -13,6 +13,7 @@ from assay.eval.cli.report_screen import print_block
 from assay.eval.cli.study_command import takes
 from assay.eval.report.blocks import Column, Table
 from assay.eval.running.study import Argument, Option
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.run.run_list import RunFilter, RunRow, list_runs, read_run, sort_by
 
 SHORT = 8  # characters of a commit
@@ -42,7 +43,7 @@ def runs() -> None:
 
 @runs.command("list")
 @takes(ListOptions)
-@options.JSON
+@options.prints(runs=["eval.studies.run.run_list:RunRow"])
 def list_(asked: ListOptions, as_json: bool) -> None:
     """List the runs that fit all options, the newest first.
 
@@ -57,7 +58,7 @@ def list_(asked: ListOptions, as_json: bool) -> None:
     if asked.measures:
         rows = sort_by(rows, shown[0])
     if as_json:
-        print_json({"runs": [row.as_json() for row in rows]})
+        print_json({"runs": rows})
     elif not rows:
         click.echo(f"no such runs in {reports_folder()}")
     else:
@@ -90,7 +91,9 @@ def _print_rows(rows: "Sequence[RunRow]", measures: "Sequence[str]") -> None:
 
 @runs.command()
 @click.argument("run")
-@options.JSON
+@options.prints(
+    {"...": "eval.studies.run.run_list:RunRow", "command": str, "pipeline": {str: object}}
+)
 def show(run: str, as_json: bool) -> None:
     """Show what RUN was, and its means.
 
@@ -106,7 +109,7 @@ def show(run: str, as_json: bool) -> None:
     assert row is not None
     command = " ".join(map(str, manifest.environment.get("command", ())))
     if as_json:
-        print_json({**row.as_json(), "command": command, "pipeline": manifest.config})
+        print_json({**to_json(row), "command": command, "pipeline": manifest.config})
         return
     facts = {
         "run": row.id,
@@ -129,7 +132,7 @@ def show(run: str, as_json: bool) -> None:
 
 @runs.command()
 @takes(DeleteOptions)
-@options.JSON
+@options.prints(deleted=[str], dry_run=bool)
 def delete(asked: DeleteOptions, as_json: bool) -> None:
     """Delete RUNS, or all runs that fit the options.
 

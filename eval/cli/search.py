@@ -40,7 +40,7 @@ class SearchOptions(ConfigOptions):
 
 @click.command()
 @takes(SearchOptions)
-@options.JSON
+@options.prints("eval.studies.search.search:SearchAnswer")
 def search(asked: SearchOptions, as_json: bool) -> None:
     """Search the collection of CONFIG for QUERY: hits, and a trace of every step.
 

@@ -35,6 +35,7 @@ def make_command(study: Study[O, F]) -> click.Command:
         from assay.eval.cli.output import print_json, track
         from assay.eval.cli.report_screen import print_report
         from assay.eval.progress import ConsoleProgress
+        from assay.eval.runs.json_form import to_json
 
         asked, lab = read_options(study.options, given), Lab(ConsoleProgress())
         if preview := study.preview(asked, lab):
@@ -58,7 +59,8 @@ def make_command(study: Study[O, F]) -> click.Command:
         elif study.log:
             tracked = {study.logged: None}
         if as_json:
-            print_json({**study.describe(found), **_name_places(written), **tracked})
+            shown = study.shown(found) if study.shown else found
+            print_json({**to_json(shown), **_name_places(written), **tracked})
         else:
             _print_end(written, tracked)
         if status := study.status(found):
@@ -68,6 +70,7 @@ def make_command(study: Study[O, F]) -> click.Command:
     command = click.Command(study.name, callback=call, params=parameters, help=study.find.__doc__)
     if study.log:
         options.NO_TRACK(command)
+    vars(command)["printed"] = study
     return options.FULL(options.JSON(command))
 
 

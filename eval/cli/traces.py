@@ -88,7 +88,7 @@ def traces() -> None:
 @traces.command()
 @takes(ReadOptions)
 @options.FULL
-@options.JSON
+@options.prints("eval.studies.traces.reading:TraceReading")
 def read(asked: ReadOptions, as_json: bool) -> None:
     """Say what traces hold, and write the rankings of every step.
 
@@ -103,7 +103,7 @@ def read(asked: ReadOptions, as_json: bool) -> None:
         asked.sources, asked.dataset, asked.output, asked.consent, asked.name, ConsoleProgress()
     )
     if as_json:
-        print_json(made.as_json())
+        print_json(made)
         return
     print_report(report_reading(made))
     for path in made.files:
@@ -116,7 +116,7 @@ def read(asked: ReadOptions, as_json: bool) -> None:
 @traces.command()
 @takes(SampleOptions)
 @options.FULL
-@options.JSON
+@options.prints("eval.studies.traces.sample_files:TrafficSample")
 def sample(asked: SampleOptions, as_json: bool) -> None:
     """Draw queries of your traffic to be judged, each with a known chance.
 
@@ -146,7 +146,7 @@ def sample(asked: SampleOptions, as_json: bool) -> None:
         make_resources(),
     )
     if as_json:
-        print_json(made.as_json())
+        print_json(made)
         return
     print_report(report_sample(made))
     pool = show_path(made.folder / sample_files.POOL)
@@ -157,7 +157,7 @@ def sample(asked: SampleOptions, as_json: bool) -> None:
 @traces.command()
 @takes(DriftOptions)
 @options.FULL
-@options.JSON
+@options.prints({"...": "eval.studies.traces.period_comparison:TrafficDrift", "report": str})
 def drift(asked: DriftOptions, as_json: bool) -> None:
     """Say what moved between two periods of traffic.
 

@@ -8,7 +8,7 @@ from assay.eval.cli.output import open_browser, print_json, print_places
 
 @click.command()
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@options.JSON
+@options.prints(page=str, runs=int)
 def ui(no_browser: bool, as_json: bool) -> None:
     """Open the page of all runs and reports: index.html in the folder of reports.
 

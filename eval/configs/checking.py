@@ -1,7 +1,7 @@
 """The rules of conformance, applied to a user's own retriever or part."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ from assay.eval.configs.config import RunConfig, load_config, make_config
 from assay.eval.configs.named_configs import is_config
 from assay.eval.configs.overrides import apply_override
 from assay.eval.configs.resources import make_resources
+from assay.eval.runs.json_form import in_json
 from assay.retrievers import conformance
 from assay.retrievers.base import AssayError, Quiet, cut
 from assay.retrievers.conformance import ConformanceError, Rule, Subject
@@ -42,6 +43,7 @@ class Verdict:
     why: str = ""
 
 
+@in_json("ok", checked="what", rules="verdicts")
 @dataclass(frozen=True)
 class ConformanceReport:
     """The verdicts of all rules on one subject, in order."""
@@ -54,10 +56,10 @@ class ConformanceReport:
         """The number of rules that are broken."""
         return sum(verdict.status == FAILED for verdict in self.verdicts)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        rules = [asdict(verdict) for verdict in self.verdicts]
-        return {"checked": self.what, "ok": not self.failed, "rules": rules}
+    @property
+    def ok(self) -> bool:
+        """True if no rule is broken."""
+        return not self.failed
 
 
 def check(what: str, overrides: Sequence[str]) -> ConformanceReport:

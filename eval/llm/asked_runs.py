@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from assay.eval.llm.costs import account, describe
+from assay.eval.llm.costs import account
 from assay.eval.report.blocks import Facts
 from assay.eval.running.study import Lab, Written
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.tracking.delivery import add_to_run
 from assay.retrievers.services.ledger import CostLedger
@@ -22,23 +23,17 @@ class RunFinding(Protocol):
     @property
     def path(self) -> Path: ...  # noqa: D102
 
-    def as_json(self) -> dict[str, Any]: ...  # noqa: D102
-
 
 R = TypeVar("R", bound=RunFinding)
 
 
+@in_json(runs="results", asked="ledger.account")
 @dataclass(frozen=True, slots=True)
 class AskedRuns(Generic[R]):
     """The results by run. `ledger` is None if no model is asked."""
 
     results: Sequence[R]
     ledger: CostLedger | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        runs = [{**result.as_json(), "file": str(result.path)} for result in self.results]
-        return {"runs": runs, "asked": self.ledger and describe(self.ledger)}
 
     def show(self) -> list[Facts]:
         """Return blocks on the files of the results, and on the calls made."""

@@ -1,21 +1,33 @@
 """The cost of calls to a language model: estimated before the calls, reported after them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay.eval.report.blocks import Facts
 from assay.eval.running.study import Preview
+from assay.eval.runs.json_form import in_json, shape, to_json
 from assay.retrievers.language_models.estimates import DryRun
 from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import LISTED
 
 
-def foretell(
-    what: str, counted: DryRun, about: Mapping[str, Any], lines: Sequence[str] = ()
-) -> Preview:
+@in_json(
+    model="counted.model.name",
+    known_before="counted.known",
+    to_ask="counted.to_ask",
+    estimate=shape("counted", "usd", "worst_usd", tokens="usage"),
+)
+@dataclass(frozen=True)
+class Foretold:
+    """The calls of a dry run."""
+
+    counted: DryRun
+
+
+def foretell(what: str, counted: DryRun, about: object, lines: Sequence[str] = ()) -> Preview:
     """Return the preview of `what` by a dry run: `lines`, known answers, calls to make, and cost.
 
-    `about` holds JSON values on what is asked, which are added to those of the estimate.
+    `about` is the request, whose JSON is added to that of the estimate.
     """
     usage, named = counted.usage, f"{counted.to_ask} to ask {counted.model.name}"
     told = [
@@ -31,7 +43,7 @@ def foretell(
             f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
             f" (prices of {LISTED}, unless given; {cache} read from the provider's cache)"
         )
-    return Preview({**about, **counted.as_json(), **about}, told)
+    return Preview({**to_json(Foretold(counted)), **to_json(about)}, told)
 
 
 def account(ledger: CostLedger) -> list[Facts]:
@@ -51,8 +63,3 @@ def account(ledger: CostLedger) -> list[Facts]:
     if ledger.budget is not None:
         pairs.append(("budget", f"{both.committed_usd:.4f} of {ledger.budget:.4f} USD"))
     return [Facts("Calls to the language model", pairs)]
-
-
-def describe(ledger: CostLedger) -> dict[str, Any] | None:
-    """Return the account as JSON values; None if this command made no call."""
-    return ledger.as_json() if ledger.run.calls else None

@@ -1,12 +1,12 @@
 """The files of a report: its facts as JSON, its Markdown and its page."""
 
 from pathlib import Path
-from typing import Any, Protocol
 
 from assay.eval.report.blocks import Report
 from assay.eval.report.renderers import markdown as block_markdown
 from assay.eval.report.renderers import page as block_page
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.json_form import to_json
 from assay.retrievers.store.files import write_atomically
 
 # The suffixes of the files of a result.
@@ -15,13 +15,7 @@ BRIEF = "brief.html"  # a second page of a report, in half a page
 SUMMARY = "summary.json"  # the facts of a report in lists of reports
 
 
-class Finding(Protocol):
-    """The findings of any command, which have a form in JSON."""
-
-    def as_json(self) -> dict[str, Any]: ...  # noqa: D102
-
-
-def write_blocks(found: Finding, report: Report, folder: Path) -> Path:
+def write_blocks(found: object, report: Report, folder: Path) -> Path:
     """Write `<kind>.json`, `report.md` and `report.html` into `folder`, which is created.
 
     The verdict for lists of reports is written there too. Return the path of the page.
@@ -33,7 +27,7 @@ def write_blocks(found: Finding, report: Report, folder: Path) -> Path:
     return pages[0]
 
 
-def write_beside(found: Finding, report: Report, path: Path) -> list[Path]:
+def write_beside(found: object, report: Report, path: Path) -> list[Path]:
     """Write the JSON, the page and the Markdown to `path` with the suffix of each.
 
     Return their paths, in the order of `BESIDE`.
@@ -43,8 +37,8 @@ def write_beside(found: Finding, report: Report, path: Path) -> list[Path]:
     return [facts, page, text]
 
 
-def _write(found: Finding, report: Report, facts: Path, page: Path, text: Path) -> None:
-    write_atomically(facts, encode_json(found.as_json()))
+def _write(found: object, report: Report, facts: Path, page: Path, text: Path) -> None:
+    write_atomically(facts, encode_json(to_json(found)))
     write_pages(report, page, text)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.eval.report.blocks import Report, Table, find_drawn
-from assay.eval.report.files import Finding, write_blocks
+from assay.eval.report.files import write_blocks
 from assay.eval.report.renderers.frames import tabulate
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import has_pandas
@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 
 from assay.eval.report.formats import score, signed
 from assay.eval.report.plots import LinearAxis
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-F = TypeVar("F", bound=Finding)
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +49,7 @@ class StudyResult(Generic[F]):
 
     def json(self) -> dict[str, Any]:
         """Return all findings as JSON values, as `--json` prints them."""
-        return self.found.as_json()
+        return dict(to_json(self.found))
 
     def write(self, folder: str | Path) -> Path:
         """Write the JSON, the Markdown and the page.

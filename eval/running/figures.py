@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.eval.running.search_space import Point
+from assay.eval.runs.json_form import in_json, or_null
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.summary.cost import Cost
 from assay.eval.runs.summary.summary import Summary
@@ -12,6 +13,7 @@ from assay.eval.statistics.estimates import Estimate, OpenEstimate
 COST = "p95"  # of latency
 
 
+@in_json("degraded", "cost", run=or_null("run"), measures="means", latency_ms="latency")
 @dataclass(frozen=True)
 class Figures:
     """The figures of a run in a sweep: means and scores by measure, latency percentiles in ms.

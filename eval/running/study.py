@@ -17,7 +17,6 @@ from assay.retrievers.base import Progress
 # Every command imports this module, and few need what a finding is made and shown with.
 if TYPE_CHECKING:
     from assay.eval.report.blocks import Report
-    from assay.eval.report.files import Finding
     from assay.eval.runs.stored import StoredRun
     from assay.eval.tracking.record import Record
     from assay.retrievers.settings import Resources
@@ -85,9 +84,9 @@ class Lab:
 
 @dataclass(frozen=True)
 class Preview:
-    """The output of a dry run: as JSON values, and in lines."""
+    """The output of a dry run: what its JSON is made of, and lines."""
 
-    json: Mapping[str, Any]
+    json: object
     lines: Sequence[str]
 
 
@@ -107,10 +106,10 @@ class Written:
 
 
 O = TypeVar("O", bound=StudyOptions)  # noqa: E741 - of options
-F = TypeVar("F", bound="Finding")
+F = TypeVar("F")
 
 
-def write_page(found: "Finding", told: "Report", _asked: StudyOptions, lab: Lab) -> Written:
+def write_page(found: object, told: "Report", _asked: StudyOptions, lab: Lab) -> Written:
     """Write the JSON, the Markdown and the page into a folder of their own."""
     from assay.eval.report.files import write_blocks
 
@@ -126,11 +125,13 @@ class Study(Generic[O, F]):
     - `find`: returns the finding; its docstring is the help of the command. Raises AssayError for
       invalid options.
     - `report`: the report of a finding.
-    - `preview`: the output of a dry run, if one is requested.
-    - `write`: writes the files of the command.
+    - `preview`: the output of a dry run, if one is requested, and `previewed` the form of its JSON;
+      see `assay.eval.cli.schema`.
+    - `write`: writes the files of the command, whose `places` it may name.
     - `log`: sends the finding and its files to MLflow, and returns the id of the run there, or the
       ids of several, which the JSON of the command has as `logged`. Raises TrackingError.
-    - `describe`: the JSON of the command, without paths.
+    - `shown`: the class that shows a finding as the JSON of the command, if it is not the
+      finding itself; `forms` are those of several kinds of findings that are imported late.
     - `status`: the exit code of the command.
     - `titled`: true if its screen begins with the title; else it begins with the verdict, which
       names everything.
@@ -141,9 +142,12 @@ class Study(Generic[O, F]):
     find: Callable[[O, Lab], F]
     report: "Callable[[F], Report]"
     preview: Callable[[O, Lab], Preview | None] = lambda *_: None
+    previewed: Any = None
     write: "Callable[[F, Report, O, Lab], Written]" = write_page
+    places: tuple[str, ...] = ("report",)
     log: Callable[[F, Sequence[Path], Lab], str | Sequence[str] | None] | None = None
     logged: Literal["mlflow_run", "mlflow_runs", "mlflow_parent"] = "mlflow_run"
-    describe: Callable[[F], dict[str, Any]] = lambda found: found.as_json()
+    shown: Callable[[F], Any] | None = None
+    forms: tuple[Any, ...] = ()
     status: Callable[[F], int] = lambda _: 0
     titled: bool = True

@@ -11,7 +11,7 @@ observed before the timing and after it, when the server has nothing to do.
 import os
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -50,10 +50,6 @@ class MachineLoad(BaseModel):
             return ""
         cores = "the one core" if self.cores == 1 else f"the {self.cores} cores"
         return f"other processes used {100 * self.others:.0f} % of {cores}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the shares, and whether the times are disturbed."""
-        return {**self.model_dump(), "disturbed": self.is_busy()}
 
 
 def describe_disturbance(load: MachineLoad | None, again: str) -> str:

@@ -49,6 +49,13 @@ class TokenCounts:
             return {}
         return {f"p{i}": float(np.percentile(self.sizes, i)) for i in PERCENTILES}
 
+    def figures(self) -> dict[str, float]:
+        """Return the sum, the average, the least, the percentiles and the largest."""
+        total = sum(self.sizes)
+        ends = {"total": total, "average": total / max(len(self.sizes), 1)}
+        ends["min"] = min(self.sizes, default=0)
+        return {**ends, **self.percentiles(), "max": self.largest}
+
     @property
     def words(self) -> str:
         """The percentiles and the largest chunk in one line; "" without chunks."""

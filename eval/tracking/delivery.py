@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.eval.report.blocks import Report
 from assay.eval.report.renderers.frames import list_metrics
 from assay.eval.runs.files import LOGGED, encode_json
+from assay.eval.runs.json_form import in_json, or_null
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.description import NOTE, add_link, tag_source
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
 RUN = "assay.run"  # the tag that names a run of a pipeline
 
 
+@in_json(
+    "run",
+    "tracking_uri",
+    "experiment",
+    mlflow_run="run_id",
+    mlflow_parent=or_null("parent"),
+    sent="fresh",
+)
 @dataclass(frozen=True)
 class LoggedRun:
     """The place of a run in MLflow: the id of its MLflow run and of its parent, "" without one.

@@ -1,8 +1,6 @@
 """The neighborhood of a chunk: its place in the document, and the links from and to it."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,3 @@ class ChunkNeighborhood:
     source: str = ""
     page: int | None = None
     updated_at: str = ""
-
-    def as_json(self) -> Mapping[str, Any]:
-        """Return all but `defined_in` as JSON values."""
-        return {key: value for key, value in asdict(self).items() if key != "defined_in"}

@@ -112,6 +112,7 @@ class LanguageModel(ABC):
     the SDK and of the extra that installs it; `address` is the provider's own.
     """
 
+    name: str
     provider: str
     address: str
 

@@ -1,7 +1,6 @@
 """Estimates of the cost of calls to a language model, without making any."""
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
@@ -33,11 +32,6 @@ class Estimate:
     def charged(self) -> bool | None:
         """True if the calls cost anything; None if no prices are known."""
         return self.prices.charged if self.prices else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the tokens by kind, and US dollars, as JSON values."""
-        usd = {"usd": self.usd, "worst_usd": self.worst_usd}
-        return {"estimate": {"tokens": asdict(self.usage)} | usd}
 
     def add(self, prompt: Prompt, output: int) -> None:
         """Add a call that comes after those added before, with an answer of `output` tokens."""
@@ -72,11 +66,6 @@ class DryRun(Estimate):
     known: int = field(default=0, init=False)
     to_ask: int = field(default=0, init=False)
     _seen: dict[str, KeptAnswer] = field(default_factory=dict, init=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts and the estimate as JSON values."""
-        counts = {"known_before": self.known, "to_ask": self.to_ask}
-        return {"model": self.model.name, **counts, **super().as_json()}
 
     def ask(self, prompt: Prompt) -> KeptAnswer:
         """Return the kept answer to `prompt`, or its example.

@@ -45,9 +45,14 @@ class CallTotals:
         """The most that these calls can have cost."""
         return self.usd + self.lost_usd
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the account as JSON values."""
-        return asdict(self)
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The calls of this run, those of earlier ones, and the budget of all, if there is one."""
+
+    run: CallTotals
+    earlier: CallTotals
+    budget_usd: float | None
 
 
 class CostLedger:
@@ -94,10 +99,10 @@ class CostLedger:
         if self._file_lock:
             self._file_lock.release()
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the account of this run, that of earlier ones and the budget as JSON values."""
-        accounts = {"run": self.run.as_json(), "earlier": self.earlier.as_json()}
-        return {**accounts, "budget_usd": self.budget}
+    @property
+    def account(self) -> Account | None:
+        """The account of this command and of earlier ones; None if this one made no call."""
+        return Account(self.run, self.earlier, self.budget) if self.run.calls else None
 
     def add_up(self) -> CallTotals:
         """Return the account of all runs; calls that nobody settled are lost."""

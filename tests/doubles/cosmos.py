@@ -19,14 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-from doubles.contract_server import (
-    ContractServer,
-    RefusedError,
-    Reply,
-    count_words,
-    only,
-    require,
-)
+from doubles.contract_server import ContractServer, RefusedError, Reply, count_words, only, require
 
 API = "2020-07-15"
 BYTES = 2 * 1024 * 1024

@@ -9,14 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from doubles.contract_server import (
-    ContractServer,
-    RefusedError,
-    Reply,
-    only,
-    rank_vectors,
-    require,
-)
+from doubles.contract_server import ContractServer, RefusedError, Reply, only, rank_vectors, require
 
 API = "2026-07"
 BYTES = 2 * 1024 * 1024

@@ -65,7 +65,7 @@ CALLS = {
 OTHERS = {
     "of documents, for those who keep them": "init questions dataset ingest contexts config cache",
     "of collections of its own": "demo reproduce targets",
-    "of no collection": "audit mcp components models engines check mlflow",
+    "of no collection": "audit mcp schema components models engines check mlflow",
     "a model is asked what a stored run holds, which is read as `explain` reads it": (
         "answer judge ragas"
     ),

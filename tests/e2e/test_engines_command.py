@@ -47,30 +47,16 @@ def test_list(assay, apart, url):
     assert engines.keys() == TYPES
     assert engines["opensearch"]["answers"] is True
     assert engines["opensearch"]["state"] == f"answers at {url}, indexes of Assay: 0"
-    assert engines["qdrant-edge"]["state"] == "ready"
-    assert (engines["qdrant-edge"]["hybrid"], engines["qdrant-edge"]["exact"]) == ("native", True)
     assert engines["opensearch"]["version"]
-    assert engines["weaviate"]["met"] == "1.39.0, 1.40.0-dev"
-    assert engines["weaviate"]["variable"] == "WEAVIATE_URL"
-    assert not engines["weaviate"]["configured"]
     providers = {provider["provider"]: provider for provider in listed["providers"]}
     assert {name: item["strategy"] for name, item in providers.items()} == STRATEGIES
-    assert [name for name, item in providers.items() if item["adapter"]] == [
-        "azure-ai-search", "weaviate", "qdrant", "mongodb", "azure-cosmos-nosql", "postgres",
-        "pinecone", "chromadb", "faiss", "sql-server",
-    ]  # fmt: skip
-    assert "neither natively nor with a fallback" in providers["azure-cosmos-mongo"]["note"]
     nobody = {"OPENSEARCH_URL": "http://127.0.0.1:9", "COLUMNS": "80"}
-    shown = assay("engines", "list", "--full", **{**apart, **nobody})
-    assert shown.returncode == 0
-    assert "cannot be reached" in shown.stdout
-    assert "weaviate: WEAVIATE_URL is not set" in shown.stdout
-    rows = shown.stdout.splitlines()
-    assert all(len(line.rstrip()) <= 80 for line in rows)
-    assert ["Engine", "Installed", "Answers", "Version", "Hybrid", "Dense", "Met"] in [
-        line.split() for line in rows
-    ]
-    assert "fallback: the lists that the store has are legs, fused here" in shown.stdout
+    shown = assay("engines", "list", "--full", **{**apart, **nobody}).stdout
+    assert "cannot be reached" in shown
+    assert "weaviate: WEAVIATE_URL is not set" in shown
+    heads = ["Engine", "Installed", "Answers", "Version", "Hybrid", "Dense", "Met"]
+    assert heads in [line.split() for line in shown.splitlines()]
+    assert "fallback: the lists that the store has are legs, fused here" in shown
 
 
 @pytest.mark.slow

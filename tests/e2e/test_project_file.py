@@ -97,16 +97,6 @@ def test_gates_of_several_share_no_file(call, tmp_path):
 
 
 @pytest.mark.slow
-def test_choosing_takes_the_collection(call, tmp_path):
-    (tmp_path / "assay.toml").write_text('collection = "harbourline"\nmeasures = ["Hit@5"]\n')
-    done = call("choose", "limit=12", "--budget", "1s", "--json")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(SAID)
-    found = json.loads(done.stdout)
-    assert (found["collection"], found["measure"]) == ("harbourline", "Hit@5")
-
-
-@pytest.mark.slow
 def test_assay_alone_says_where_the_project_stands_and_what_is_next(call, tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)

@@ -131,13 +131,6 @@ def test_a_repeated_call_measures_nothing_anew(call, measured):
     assert again["targets"] == before
 
 
-def test_the_table_on_the_terminal(call, measured):
-    done = call("HIT", "GAIN", "LATER", "--no-track")
-    assert done.returncode == 0, done.stderr
-    for text in ("something is found", "≥ +100 %", "no stage does it yet", "1 missed: GAIN"):
-        assert text in done.stdout
-
-
 def test_what_is_wrong_is_one_line(call, assay, tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text(TARGETS.replace("type: stale", "type: fresh"))

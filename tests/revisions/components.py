@@ -85,23 +85,12 @@ def cut(resources, documents=SAMPLE[:12]):
         {"type": "structure", "max_tokens": 40, "overlap_tokens": 8},
         {"type": "sections", "max_tokens": 30},
         {"type": "fixed", "max_tokens": 30, "overlap_tokens": 6},
-        {
-            "type": "combine_split",
-            "target_min": 40,
-            "target_max": 80,
-            "overlap_tokens": 9,
-            "max_tokens": 120,
-            "micro_tokens": 10,
-        },
-        {
-            "type": "parent_child",
-            "parent_tokens": 60,
-            "max_tokens": 20,
-            "overlap_tokens": 5,
-            "parent_overlap_tokens": 9,
-        },
+        {"type": "combine_split", "target_min": 40, "target_max": 80, "overlap_tokens": 9,
+         "max_tokens": 120, "micro_tokens": 10},
+        {"type": "parent_child", "parent_tokens": 60, "max_tokens": 20, "overlap_tokens": 5,
+         "parent_overlap_tokens": 9},
         {"type": "document"},
-    ]
+    ]  # fmt: skip
     found = {}
     for values in chunkers:
         chunker = read_settings(AnyChunker, values)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.digests import seal
@@ -30,6 +29,7 @@ from assay.eval.collections.living.selectors import Anchor
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET, Problems
+from assay.eval.runs.json_form import by, in_json, shape
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.store.files import remove_partial, write_atomically
 from assay.retrievers.store.locks import changing
@@ -37,6 +37,33 @@ from assay.retrievers.store.locks import changing
 WAITING = (Status.REWORDED, Status.AMBIGUOUS)
 
 
+def _round(similarity: float) -> float:
+    return round(similarity, 3)
+
+
+def _count(statuses: Counter[Status]) -> dict[str, int]:
+    return {status.value: statuses[status] for status in Status}
+
+
+@in_json(
+    "name",
+    "documents",
+    "accepted",
+    "rejected",
+    "review",
+    "written",
+    judgments=by(_count, "statuses"),
+    edited_under_their_name="edited",
+    moved=shape("moved", query_id="0.query_id", to="1.place.doc_id", **{"from": "0.anchor.path"}),
+    waiting=shape(
+        "waiting",
+        query_id="0.query_id",
+        path="0.anchor.path",
+        status="1.status",
+        similarity=by(_round, "1.proposals.0.similarity"),
+    ),
+    gone=shape("gone", "query_id", path="anchor.path"),
+)
 @dataclass(slots=True)
 class SyncReport:
     """The findings of a sync, and the files that it wrote.
@@ -193,37 +220,3 @@ class _Sync:
             before = card.model_dump()
             card = seal(card, self._progress, collection)
             report.written += [card.path] if card.path and card.model_dump() != before else []
-
-
-def describe(report: SyncReport) -> dict[str, Any]:
-    """Return a report as JSON values."""
-    return {
-        "name": report.name,
-        "documents": report.documents,
-        "judgments": {status.value: report.statuses[status] for status in Status},
-        "edited_under_their_name": report.edited,
-        "accepted": report.accepted,
-        "rejected": report.rejected,
-        "moved": [
-            {
-                "query_id": record.query_id,
-                "from": record.anchor.path,
-                "to": finding.place.doc_id if finding.place else None,
-            }
-            for record, finding in report.moved
-        ],
-        "waiting": [
-            {
-                "query_id": record.query_id,
-                "path": record.anchor.path,
-                "status": finding.status.value,
-                "similarity": round(finding.proposals[0].similarity, 3),
-            }
-            for record, finding in report.waiting
-        ],
-        "gone": [
-            {"query_id": record.query_id, "path": record.anchor.path} for record in report.gone
-        ],
-        "review": str(report.review) if report.review else None,
-        "written": [str(path) for path in report.written],
-    }

@@ -5,12 +5,12 @@ Computed from a stored run alone: the lists of its trace, and the ranks of gold 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import GoldRank, best_rank
+from assay.eval.runs.json_form import by, in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import (
     FINAL,
@@ -41,6 +41,9 @@ STATUSES = tuple(MEANINGS)
 NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 
+@in_json(
+    "status", "where", "ranks", "deeper", item="item.id", document="item.doc_id", grade="item.grade"
+)
 @dataclass(frozen=True, slots=True)
 class ItemStatus:
     """The status of one relevant gold item of one query: found, or lost at some step.
@@ -76,19 +79,22 @@ class ItemStatus:
             for step, rank in self.ranks.items()
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the status as JSON values."""
-        return {
-            "item": self.item.id,
-            "document": self.item.doc_id,
-            "grade": self.item.grade,
-            "status": self.status,
-            "where": self.where,
-            "ranks": dict(self.ranks),
-            "deeper": dict(self.deeper),
-        }
+
+def count_items(found: Mapping[str, Sequence[ItemStatus]]) -> int:
+    """Return the number of gold items of all queries."""
+    return sum(map(len, found.values()))
 
 
+@in_json(
+    "k",
+    "steps",
+    "by_type",
+    "ceilings",
+    "reached",
+    items=by(count_items, "items"),
+    totals="totals",
+    causes="known_causes",
+)
 @dataclass(frozen=True)
 class Attribution:
     """The statuses of all relevant gold items of a run, and the ceiling of each step.
@@ -129,20 +135,10 @@ class Attribution:
         """The totals of each type of query; empty where queries have no types."""
         return {kind: self.totals(kind) for kind in sorted(set(self.types.values()) - {""})}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return totals and ceilings as JSON values."""
-        return {
-            "k": self.k,
-            "steps": list(self.steps),
-            "items": sum(self.totals().values()),
-            "totals": dict(self.totals()),
-            "causes": {
-                status: dict(found) for status in STATUSES if (found := self.causes(status))
-            },
-            "by_type": {kind: dict(totals) for kind, totals in self.by_type.items()},
-            "ceilings": [asdict(ceiling) for ceiling in self.ceilings],
-            "reached": {name: asdict(estimate) for name, estimate in self.reached.items()},
-        }
+    @property
+    def known_causes(self) -> Mapping[str, Mapping[str, int]]:
+        """The causes of each status that has any."""
+        return {status: found for status in STATUSES if (found := self.causes(status))}
 
     def _of(self, kind: str) -> Iterator[ItemStatus]:
         for query, items in self.items.items():

@@ -7,13 +7,14 @@ not hold for other documents. The first is tested by question, the second by gro
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.groups import Group, find_groups, share_touched
 from assay.eval.report.formats import count
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.groups import Clusters, are_single, count_effective, number_groups
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ class Sampling:
         return Clusters(self.number(queries), self.share)
 
 
+@in_json(
+    "strength",
+    "sentence",
+    about="leading",
+    groups="count",
+    effective_groups="effective",
+    documents_touched="touched",
+)
 @dataclass(frozen=True)
 class Claims:
     """The claims that the questions of a comparison support: on questions, and on documents.
@@ -201,17 +210,6 @@ class Claims:
         if round(self.effective) >= self.count:
             return ""
         return f", which count as {self.effective:.1f}, as some have more questions than others"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the claims as a JSON object: the scope of a verdict, in words and in numbers."""
-        return {
-            "about": self.leading,
-            "sentence": self.sentence,
-            "strength": self.strength,
-            "groups": self.count,
-            "effective_groups": self.effective,
-            "documents_touched": self.touched,
-        }
 
     def describe(self) -> str:
         """Return a sentence on why there is no claim beyond these documents; "" if there is one."""

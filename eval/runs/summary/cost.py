@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+from assay.eval.runs.json_form import in_json, to_json
 from assay.eval.runs.manifest import count_tokens
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored_files import mentioning
@@ -16,6 +17,12 @@ NANO = 1_000_000_000
 BILLED = "billed"  # among the facts of an index: tokens and US dollars by leg
 
 
+@in_json(
+    "unpriced",
+    usd_per_1000_queries="queries",
+    usd_index="index",
+    usd_per_million_tokens="million",
+)
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Costs in US dollars at the prices that the run was made with.
@@ -42,18 +49,9 @@ class Cost:
         missing = (("No price known of", ", ".join(self.unpriced)),) if self.unpriced else ()
         return told + missing
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            "usd_per_1000_queries": self.queries,
-            "usd_index": self.index,
-            "usd_per_million_tokens": self.million,
-            "unpriced": list(self.unpriced),
-        }
-
     def metrics(self) -> dict[str, float]:
         """Return the known costs by their names in MLflow."""
-        found = {f"cost/{name}": value for name, value in self.as_json().items()}
+        found = {f"cost/{name}": value for name, value in to_json(self).items()}
         return {name: value for name, value in found.items() if isinstance(value, float)}
 
 

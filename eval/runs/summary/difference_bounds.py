@@ -8,15 +8,15 @@ as one passage of its own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report.formats import count, signed
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.runs.summary.open_pairs import OpenPair, discount
@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Scores = Mapping[str, float]
 
 
+@in_json(..., "could_turn")
 @dataclass(frozen=True, slots=True)
 class DifferenceBounds:
     """The mean difference of `other` less `base`, with its bounds over all possible judgments.
@@ -45,10 +46,6 @@ class DifferenceBounds:
     def could_turn(self) -> bool:
         """True if the other run could turn out to be the better one."""
         return self.low < -TIE and self.high > TIE
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them as JSON values."""
-        return {**asdict(self), "could_turn": self.could_turn}
 
 
 class Ideals:

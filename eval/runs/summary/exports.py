@@ -11,9 +11,9 @@ import numpy as np
 
 from assay.eval.collections.formats.cells import arm, render_table
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.means import encode_mean
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
 from assay.eval.scoring.join import fill_places
@@ -152,12 +152,9 @@ def frame_queries(table: QueryTable) -> "DataFrame":
 
 def _attribution(summary: Summary) -> str:
     attribution = summary.attribution
-    items = {
-        query: [item.as_json() for item in statuses]
-        for query, statuses in attribution.items.items()
-    }
+    items = {query: to_json(statuses) for query, statuses in attribution.items.items()}
     # Indented, it takes ten times as long to write.
-    return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False) + "\n"
+    return json.dumps({**to_json(attribution), "queries": items}, ensure_ascii=False) + "\n"
 
 
 def _means(summary: Summary) -> dict[str, Any]:
@@ -165,7 +162,10 @@ def _means(summary: Summary) -> dict[str, Any]:
     timed = summary.latency.get(TOTAL)
     return {
         "queries": len(summary.run.queries),
-        "measures": {name: encode_mean(mean) for name, mean in summary.means.items()},
+        "measures": {
+            name: {"mean": mean.value, "low": mean.low, "high": mean.high}
+            for name, mean in summary.means.items()
+        },
         "p50_milliseconds": timed["p50"].value if timed else None,
     }
 

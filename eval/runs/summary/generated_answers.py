@@ -1,13 +1,13 @@
 """The scores of a run's generated answers, from `answers.jsonl`, and the cost of making them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
-from typing import Any
 
 from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe, StoredAnswer
+from assay.eval.runs.json_form import in_json, length, shape
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import dollars
@@ -16,6 +16,18 @@ from assay.eval.runs.summary.unanswerable_queries import find_unanswered
 from assay.eval.statistics.estimates import Estimate
 
 
+@in_json(
+    "recipe",
+    "endings",
+    "tokens",
+    "usd",
+    run="run.manifest.id",
+    collection="run.manifest.collection.name",
+    queries=length("answers"),
+    measures="means",
+    abstained=shape("", unanswered="rightly_abstained", answered="wrongly_abstained"),
+    file="path",
+)
 @dataclass(frozen=True)
 class Answers:
     """The answers that a model gave from a run: the mean of each measure, and their cost.
@@ -73,24 +85,6 @@ class Answers:
     def tokens(self) -> int:
         """The tokens of prompts and answers, as far as they are known."""
         return sum((row.prompt_tokens or 0) + (row.output_tokens or 0) for row in self.answers)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            "run": self.run.manifest.id,
-            "collection": self.run.manifest.collection.name,
-            "recipe": asdict(self.recipe),
-            "queries": len(self.answers),
-            "measures": {name: asdict(mean) for name, mean in self.means.items()},
-            "abstained": {
-                "unanswered": self.rightly_abstained and asdict(self.rightly_abstained),
-                "answered": self.wrongly_abstained and asdict(self.wrongly_abstained),
-            },
-            "endings": self.endings,
-            "tokens": self.tokens,
-            "usd": self.usd,
-            "file": str(self.path),
-        }
 
 
 def examine_answers(run: StoredRun) -> Answers | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from assay.eval.runs.json_form import KeyPath, shape
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import SHARE, Estimate
 from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
@@ -51,6 +52,6 @@ def average_shares(shares: Mapping[str, float], claims: "Claims") -> Estimate:
     return estimate_clustered_mean([*shares.values()], claims.cluster(shares), SHARE)
 
 
-def encode_mean(mean: Estimate) -> dict[str, float]:
-    """Return a mean in the form of the JSON of a run."""
-    return {"mean": mean.value, "low": mean.low, "high": mean.high}
+def show_mean(names: str) -> KeyPath:
+    """Return the path of a mean, or of means by name, in the form of the JSON of a run."""
+    return shape(names, "low", "high", mean="value")

@@ -1,7 +1,7 @@
 """The summary of a run: measures and latencies with their intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -11,6 +11,7 @@ from assay.eval.collections.judgment_source import describe_absent, describe_mod
 from assay.eval.report.formats import enumerate_words
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.json_form import by, in_json, keyed, length, or_null, shape
 from assay.eval.runs.latency import TOTAL, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
@@ -20,7 +21,7 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
-from assay.eval.runs.summary.means import encode_mean, estimate_means
+from assay.eval.runs.summary.means import estimate_means, show_mean
 from assay.eval.runs.summary.traffic import TrafficEstimates, estimate_traffic
 from assay.eval.runs.summary.unanswerable_queries import Abstention, examine_answering
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
@@ -36,6 +37,49 @@ NEAR_EMPTY_SHARE = 0.01  # of the chunks among the first hits, from which a run 
 Score = Callable[[StoredRun, Sequence[str]], Scores]
 
 
+def _show_total(latency: Mapping[str, Mapping[str, OpenEstimate]]) -> dict[str, float] | None:
+    return _show_stages({"": latency[TOTAL]})[""] if latency else None
+
+
+def _show_stages(latency: Mapping[str, Mapping[str, OpenEstimate]]) -> dict[str, dict[str, float]]:
+    return {
+        stage: {name: figure.value for name, figure in figures.items()}
+        for stage, figures in latency.items()
+        if stage != TOTAL
+    }
+
+
+def _show_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if key != "tokens"}
+
+
+@in_json(
+    "traffic",
+    "answering",
+    "cost",
+    run="run.manifest.id",
+    config="run.manifest.name",
+    collection="run.manifest.collection.name",
+    queries=length("run.queries"),
+    sampled="run.manifest.sampled",
+    claim="claims",
+    queries_without_hits=length("run.without_hits"),
+    measures=show_mean("means"),
+    ir_measures=by(measures.list_standard, "means"),
+    legs=keyed("legs", "leg"),
+    judged_by_model=or_null("models"),
+    unjudged=keyed("unjudged", "measure"),
+    latency_ms=by(_show_total, "latency"),
+    stages_ms=by(_show_stages, "latency"),
+    cpu_ms="cpu",
+    load=shape("run.manifest.load", ..., disturbed="is_busy"),
+    throughput=shape("run.manifest", "concurrency", queries_per_second="throughput"),
+    index=shape("run.manifest.index", ..., facts=by(_show_facts, "facts")),
+    recall_against_exact=by(find_recalls, "run.manifest.facts"),
+    degraded="run.manifest.degraded",
+    rising_scores="run.manifest.rising_scores",
+    retries="run.manifest.retries",
+)
 @dataclass(frozen=True)
 class Summary:
     """The figures of one run, all computed from the stored run.
@@ -169,43 +213,6 @@ class Summary:
         """The effect of unjudged hits on every measure: judged share, condensed score, bounds."""
         return examine(self.run, self.scores)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as the JSON object that `assay run --json` prints."""
-        manifest = self.run.manifest
-        facts = {key: value for key, value in manifest.index.facts.items() if key != "tokens"}
-        return {
-            "run": manifest.id,
-            "config": manifest.name,
-            "collection": manifest.collection.name,
-            "queries": len(self.run.queries),
-            "sampled": manifest.sampled,
-            "claim": self.claims.as_json(),
-            "queries_without_hits": len(self.run.without_hits),
-            "measures": {name: encode_mean(mean) for name, mean in self.means.items()},
-            "traffic": asdict(self.traffic) if self.traffic else None,
-            "ir_measures": measures.list_standard(self.means),
-            "legs": {item.leg: asdict(item) for item in self.legs},
-            "answering": self.answering.as_json() if self.answering else None,
-            "judged_by_model": self.models or None,
-            "unjudged": {item.measure: item.as_json() for item in self.unjudged},
-            "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
-            "stages_ms": {
-                stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL
-            },
-            "cpu_ms": dict(self.cpu),
-            "load": manifest.load and manifest.load.as_json(),
-            "throughput": {
-                "queries_per_second": manifest.throughput,
-                "concurrency": manifest.concurrency,
-            },
-            "cost": self.cost.as_json() if self.cost else None,
-            "index": asdict(manifest.index) | {"facts": facts},
-            "recall_against_exact": find_recalls(manifest.facts),
-            "degraded": manifest.degraded,
-            "rising_scores": manifest.rising_scores and manifest.rising_scores.model_dump(),
-            "retries": manifest.retries,
-        }
-
 
 def summarise(
     run: StoredRun, names: Sequence[str] = measures.DEFAULT, score: Score = generated_answers.score
@@ -270,10 +277,6 @@ def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> 
     if not names:
         return ""
     return f"{figures[names[0]].n} {noun} are too few to bound {enumerate_words(names)} from above"
-
-
-def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:
-    return {name: figure.value for name, figure in figures.items()}
 
 
 RULE_OF_THREE = 3  # Hanley and Lippman-Hand, JAMA 1983: of n with none, at most 3/n at 95 %

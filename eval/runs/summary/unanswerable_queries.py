@@ -8,10 +8,11 @@ share of pairs for which it has is the area under the ROC curve.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, name_entries
 from assay.eval.runs.summary.claims import Claims
@@ -24,6 +25,7 @@ MARGIN_OF = 20
 Kind = Literal["best", "margin"]
 
 
+@in_json("step", spread=("auc",), score="kind")
 @dataclass(frozen=True)
 class Signal:
     """A score of one list of each query, in the order of the run; minus infinity for an empty list.
@@ -52,6 +54,7 @@ class Signal:
         return f"{self.step}, {'best' if self.kind == 'best' else f'best − mean of {MARGIN_OF}'}"
 
 
+@in_json(answered="falsely_empty", unanswered="rightly_empty", auc="signals")
 @dataclass(frozen=True)
 class Abstention:
     """The abstention of a run on queries that nothing answers, of which there is at least one.
@@ -89,17 +92,6 @@ class Abstention:
             "count what is judged related to them, else 0. `assay threshold` chooses when to "
             "return nothing"
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        return {
-            "answered": self.falsely_empty and asdict(self.falsely_empty),
-            "unanswered": asdict(self.rightly_empty),
-            "auc": [
-                {"step": signal.step, "score": signal.kind, **asdict(signal.auc)}
-                for signal in self.signals
-            ],
-        }
 
 
 def examine_answering(run: StoredRun) -> Abstention | None:

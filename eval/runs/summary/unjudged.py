@@ -13,13 +13,17 @@ hide:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.runs.summary.means import average_shares, encode_mean, estimate_scores
+from assay.eval.runs.summary.means import (
+    average_shares,
+    estimate_scores,
+    show_mean,
+)
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import Grid, divide, lay_out
@@ -27,6 +31,7 @@ from assay.eval.scoring.kinds import Unwanted
 from assay.eval.statistics.estimates import Estimate
 
 
+@in_json(judged=show_mean("judged"), condensed=show_mean("condensed"), bounds=show_mean("bounds"))
 @dataclass(frozen=True, slots=True)
 class UnjudgedBounds:
     """One measure, as means over the queries of a run.
@@ -42,14 +47,11 @@ class UnjudgedBounds:
     lower: Estimate | None
     upper: Estimate | None
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures next to the measure as a JSON object."""
+    @property
+    def bounds(self) -> dict[str, Estimate] | None:
+        """The bounds that can be computed, by side; None if there are none."""
         bounds = {"lower": self.lower, "upper": self.upper}
-        return {
-            "judged": encode_mean(self.judged),
-            "condensed": encode_mean(self.condensed),
-            "bounds": {side: encode_mean(limit) for side, limit in bounds.items() if limit} or None,
-        }
+        return {side: limit for side, limit in bounds.items() if limit} or None
 
 
 def examine(

@@ -1,9 +1,10 @@
 """Ablation: the quality that each part of a pipeline adds, and its cost in time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from assay.eval.runs.json_form import in_json, shape
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.comparison.differences import Difference
@@ -20,6 +21,7 @@ class Times:
     n: int
 
 
+@in_json(..., "finding")
 @dataclass(frozen=True)
 class Row:
     """The quality and the time that one part adds to a pipeline.
@@ -100,6 +102,14 @@ class Row:
         return f"{found}; costs {milliseconds(self.own.p95)} ms" if self.own else found
 
 
+@in_json(
+    ...,
+    "tests",
+    "conclusions",
+    but=("means", "claims"),
+    full=shape("", "means", run="full"),
+    claim="claims",
+)
 @dataclass(frozen=True)
 class Ablation:
     """A pipeline without each of its parts.
@@ -151,24 +161,6 @@ class Ablation:
             ("hurts", [row for row in self.removals if row.harms]),
         )
         return [f"{what}: {', '.join(row.label for row in rows)}" for what, rows in groups if rows]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the ablation as JSON values."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "collection": self.collection,
-            "queries": self.queries,
-            "created": self.created,
-            "measures": list(self.measures),
-            "tests": self.tests,
-            "full": {"run": self.full, "means": dict(self.means)},
-            "removals": [{**asdict(row), "finding": row.finding} for row in self.removals],
-            "claim": self.claims.as_json(),
-            "conclusions": self.conclusions,
-            "warnings": list(self.warnings),
-            "environment": dict(self.environment),
-        }
 
 
 def milliseconds(value: float) -> str:

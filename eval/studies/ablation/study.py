@@ -192,6 +192,7 @@ STUDY = Study(
     find,
     report,
     preview=preview,
+    previewed={"removals": [{"part": str, "kind": str, "along": [str], "refusal": str}]},
     log=lambda found, _, lab: log_records(lab.records, lab.reports / found.id, lab.progress),
     logged="mlflow_parent",
     status=lambda found: 1 if found.failed else 0,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from assay.eval.llm.asked_runs import AskedRuns, write
 from assay.eval.llm.asked_runs import log as log_runs
-from assay.eval.llm.costs import foretell
+from assay.eval.llm.costs import Foretold, foretell
 from assay.eval.llm.fences import FENCES, fence
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import make_session
@@ -302,7 +302,9 @@ STUDY = Study(
     find,
     report,
     preview=preview,
+    previewed={"...": Foretold, "runs": [str], "queries": int},
     write=write,
     log=log,
+    places=(),
     logged="mlflow_runs",
 )

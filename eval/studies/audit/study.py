@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from assay.eval.report.blocks import Column, Plot, Report, Table
 from assay.eval.report.formats import count, p_value
 from assay.eval.running.study import Lab, Study, StudyOptions
 from assay.eval.runs import environment
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import ALPHA, detectable
 from assay.retrievers.base import AssayError
@@ -131,6 +132,7 @@ def list_sign_tests(base: int, new: int, n: int) -> Iterator[tuple[int, float]]:
         yield changed, min(1.0, 2 * float(bdtr(against, changed, 0.5)))
 
 
+@in_json(..., "difference", "shown")
 @dataclass(frozen=True)
 class Audit:
     """The evidence for a difference between two means.
@@ -174,15 +176,6 @@ class Audit:
         else:
             found = {self.difference != 0, self.spread[1] <= self.shown_below}
         return found.pop() if len(found) == 1 else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the audit as JSON values."""
-        return {
-            **asdict(self),
-            "asked": self.asked.model_dump(mode="json"),
-            "difference": self.difference,
-            "shown": self.shown,
-        }
 
 
 def find(asked: AuditOptions, _lab: Lab) -> Audit:

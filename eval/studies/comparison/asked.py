@@ -7,15 +7,15 @@ words that an answer has is not known, so that questions are not weighted by it.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.collection import Query
 from assay.eval.report.formats import percent, signed
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import Clusters, bound_sums
 from assay.eval.studies.comparison.pair import Pair
@@ -76,6 +76,18 @@ class Reweighted:
 
     difference: Estimate
     shown: bool
+
+
+@in_json(
+    spread=("log",), effective="weights.effective", uncovered="weights.uncovered", pairs="pairs"
+)
+@dataclass(frozen=True)
+class Reweighing:
+    """A log, the weights of the judged questions, and the weighted difference of each pair."""
+
+    log: Log
+    weights: Weights
+    pairs: Sequence[Reweighted]
 
 
 def describe_kind(text: str) -> dict[str, str]:
@@ -179,13 +191,3 @@ def tell(pair: Pair, found: Reweighted, weights: Weights, log: Log) -> str:
     if weights.uncovered:
         told += f" {percent(weights.uncovered)} of the log is of kinds that are not judged."
     return told
-
-
-def describe(log: Log, weights: Weights, found: Sequence[Reweighted]) -> dict[str, Any]:
-    """Return a log, the weights and the weighted differences as JSON values."""
-    return {
-        **asdict(log),
-        "effective": weights.effective,
-        "uncovered": weights.uncovered,
-        "pairs": [asdict(item) for item in found],
-    }

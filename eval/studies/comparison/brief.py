@@ -16,7 +16,7 @@ def report(compared: Comparison) -> Report:
     measure = compared.pairs[0].headline.measure
     found = FOUND if FOUND in compared.measures else measure
     manifest = compared.base.run.manifest
-    what = "In the first 5" if found == FOUND else f"Mean {found}"
+    what = "Found in the first 5" if found == FOUND else f"Mean {found}"
     columns = [
         Column("run", "Pipeline", value=lambda row: row.label),
         Column("found", what, "share", value=lambda row: row.summary.means[found]),
@@ -34,7 +34,6 @@ def report(compared: Comparison) -> Report:
         f"judged on {manifest.collection.title}.",
         f"Better and worse are by {measure}, which also counts how high right passages stand; a "
         "difference that chance alone could make is not called one.",
-        *(["In the first 5: with a right passage there."] if found == FOUND else []),
         "The bar beside a figure spans where it would likely lie with other questions like these.",
     ]
     return Report(

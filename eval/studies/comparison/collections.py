@@ -1,7 +1,7 @@
 """Two pipelines on several collections, and a prediction for a new one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 from typing import Any
@@ -10,6 +10,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.traits import NAMES, measure_traits
 from assay.eval.running.experiment import Experiment
 from assay.eval.runs.environment import describe as describe_environment
+from assay.eval.runs.json_form import in_json, shape
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import find_largest
@@ -85,6 +86,29 @@ class Separation:
     worse: tuple[float, float]
 
 
+@in_json(
+    "measure",
+    "held",
+    "separated_by_chance",
+    "environment",
+    pipelines="names",
+    mean="combined.mean",
+    tau="combined.tau",
+    excess="combined.excess",
+    p_equal="combined.p",
+    new_collection="new",
+    collections=shape(
+        "foreseen",
+        collection="0.name",
+        claim="0.claims.leading",
+        difference="0.headline",
+        variance="0.variance",
+        traits="0.traits",
+        foreseen_by_others="1",
+        runs="0.runs",
+    ),
+    separated_by="separations",
+)
 @dataclass(frozen=True)
 class Collections:
     """Two pipelines on several collections. `names` are the names of the two, in order."""
@@ -184,33 +208,20 @@ class Collections:
         better, worse = map(len, self.parted)
         return min(1.0, len(self.traits) * 2 / comb(better + worse, better))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON values."""
-        return {
-            "pipelines": list(self.names),
-            "measure": self.measure,
-            "mean": asdict(self.combined.mean),
-            "tau": self.combined.tau,
-            "excess": self.combined.excess,
-            "p_equal": self.combined.p,
-            "new_collection": self.new and asdict(self.new),
-            "held": list(self.held),
-            "collections": [
-                {
-                    "collection": effect.name,
-                    "claim": effect.claims.leading,
-                    "difference": effect.headline.as_json(),
-                    "variance": effect.variance,
-                    "traits": dict(effect.traits),
-                    "foreseen_by_others": foreseen and asdict(foreseen),
-                    "runs": effect.runs,
-                }
-                for effect, foreseen in zip(self.effects, self.left_out, strict=True)
-            ],
-            "separated_by": [asdict(item) for item in self.separations],
-            "separated_by_chance": self.chance if self.separations else None,
-            "environment": describe_environment(),
-        }
+    @property
+    def separated_by_chance(self) -> float | None:
+        """The `chance`; None if no feature separates them."""
+        return self.chance if self.separations else None
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """The code and the machine."""
+        return describe_environment()
+
+    @property
+    def foreseen(self) -> list[tuple[CollectionEffect, Estimate | None]]:
+        """The effects on the collections, each with its prediction by the others."""
+        return list(zip(self.effects, self.left_out, strict=True))
 
     def _read(self) -> tuple[list[float], list[float]]:
         return (

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -13,6 +13,7 @@ from assay.eval.collections.traits import find_overlaps
 from assay.eval.report.formats import count
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.generated_answers import read
+from assay.eval.runs.json_form import by, constant, in_json, length, maybe, shape
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
@@ -30,9 +31,10 @@ from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
 from assay.eval.studies.comparison import asked as asking
-from assay.eval.studies.comparison.asked import Log, Reweighted, Weights
+from assay.eval.studies.comparison.asked import Log, Reweighing, Reweighted, Weights
 from assay.eval.studies.comparison.differences import describe_symmetry
 from assay.eval.studies.comparison.pair import Pair
+from assay.eval.studies.comparison.shown import ComparedPair, ComparedRun
 from assay.eval.studies.comparison.words import (
     MOST_LINES,
     describe_types,
@@ -48,6 +50,29 @@ LONGEST = 120  # characters of the names in an id
 COMPARISON, TABLE, FIRST = "comparison.json", "differences.csv", "first_hits.csv"  # its files
 
 
+@in_json(
+    "effect",
+    "tests",
+    "tests_headline",
+    "apart",
+    "tests_apart",
+    "tests_by_type",
+    "overlap",
+    "verdict",
+    "warnings",
+    alpha=constant(ALPHA),
+    power=constant(POWER),
+    asked=maybe("reweighing"),
+    base=maybe("base_run"),
+    others=maybe(shape("others", spread=("0", "1"))),
+    ranking=maybe(shape("ranking", rank="0", spread=("1",), groups="2", means="1.means")),
+    pairs=maybe(shape("named_pairs", base="0.0", other="0.1", spread=("1",))),
+    collection=shape("base.run.manifest.collection", "name", "digest"),
+    queries=length("base.run.queries"),
+    ir_measures=by(list_standard, "shown_measures"),
+    headline="pairs.0.headline.measure",
+    claim="claims",
+)
 @dataclass(frozen=True)
 class Comparison:
     """Runs compared with a base, or all pairs of runs, on the same queries and judgments.
@@ -361,84 +386,56 @@ class Comparison:
         differences = (item for pair in self.pairs for item in pair.differences)
         return sum(item.p is not None and counts(item.measure) for item in differences)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as the JSON object that `assay compare --json` prints."""
-        collection = self.base.run.manifest.collection
-        told: dict[str, Any] = {
-            "collection": {"name": collection.name, "digest": collection.digest},
-            "queries": len(self.base.run.queries),
-            "alpha": ALPHA,
-            "power": POWER,
-            "effect": self.effect,
-            "ir_measures": list_standard((*self.measures, *self.beside)),
-            "headline": self.pairs[0].headline.measure,
-            "tests": self.tests,
-            "tests_headline": self.tests_headline,
-            "apart": None if self.apart is None else list(self.apart),
-            "tests_apart": self.tests_apart,
-            "tests_by_type": self.tests_by_type,
-            "claim": self.claims.as_json(),
-            "overlap": fmean(self.overlaps.values()) if self.overlaps else None,
-            "verdict": list(self.verdict),
-            "warnings": list(self.warnings),
-        }
-        if self.asked and self.weights:
-            told["asked"] = asking.describe(self.asked, self.weights, self.reweighted)
-        runs = [
-            _run(summary, label, self.beside)
-            for summary, label in zip(self.summaries, self.labels, strict=True)
-        ]
-        pairs = [
-            {
-                "conclusion": conclusion,
-                "claims": _list_claims(pair, self.claims),
-                "design_effect": pair.design_effect,
-                "types_differ": pair.types_differ,
-                "differences": [item.as_json() for item in pair.differences],
-                "by_type": [item.as_json() for item in pair.by_type],
-                "alone": dict(pair.alone),
-                "latency": [asdict(item) for item in pair.latency],
-                "bounds": bounds.as_json() if bounds else None,
-            }
-            for pair, conclusion, bounds in zip_longest(self.pairs, self.conclusions, self.bounds)
-        ]
+    @property
+    def overlap(self) -> float | None:
+        """The mean of the overlaps; None if there are none."""
+        return fmean(self.overlaps.values()) if self.overlaps else None
+
+    @property
+    def shown_measures(self) -> tuple[str, ...]:
+        """The measures that are compared, and those shown with them."""
+        return (*self.measures, *self.beside)
+
+    @property
+    def shown_runs(self) -> list[ComparedRun]:
+        """The runs, as they are shown."""
+        named = zip(self.summaries, self.labels, strict=True)
+        return [ComparedRun(*item, self.measures, self.beside) for item in named]
+
+    @property
+    def shown_pairs(self) -> list[ComparedPair]:
+        """The pairs, as they are shown."""
+        told = zip_longest(self.pairs, self.conclusions, self.bounds)
+        return [ComparedPair(*item, self.claims) for item in told]
+
+    @property
+    def base_run(self) -> ComparedRun | None:
+        """The base, as it is shown; None if all pairs are compared."""
+        return None if self.all_pairs else self.shown_runs[0]
+
+    @property
+    def others(self) -> list[tuple[ComparedRun, ComparedPair]] | None:
+        """The runs that are compared with the base; None if all pairs are compared."""
+        if self.all_pairs:
+            return None
+        return list(zip(self.shown_runs[1:], self.shown_pairs, strict=True))
+
+    @property
+    def ranking(self) -> list[tuple[int, ComparedRun, str]] | None:
+        """The rank, the run and its letters, if all pairs are compared."""
         if not self.all_pairs:
-            others = [{**run, **pair} for run, pair in zip(runs[1:], pairs, strict=True)]
-            return {**told, "base": runs[0], "others": others}
-        return {
-            **told,
-            "ranking": [
-                {**run, "means": {name: asdict(item.means[name]) for name in self.measures}}
-                | {"rank": rank, "groups": groups}
-                for rank, (run, item, groups) in enumerate(
-                    zip(runs, self.summaries, self.groups, strict=True), start=1
-                )
-            ],
-            "pairs": [
-                {"base": base, "other": other, **pair}
-                for (base, other), pair in zip(self.names, pairs, strict=True)
-            ],
-        }
+            return None
+        runs = enumerate(zip(self.shown_runs, self.groups, strict=True), start=1)
+        return [(rank, run, groups) for rank, (run, groups) in runs]
 
+    @property
+    def named_pairs(self) -> list[tuple[tuple[str, str], ComparedPair]] | None:
+        """The pairs with the names of their runs, if all are compared."""
+        return list(zip(self.names, self.shown_pairs, strict=True)) if self.all_pairs else None
 
-def _list_claims(pair: Pair, claims: Claims) -> dict[str, Any]:
-    """Return the p-values and the verdict of the headline measure, by claim."""
-    questions, documents = pair.headline, pair.opposite
-    if claims.leading == "documents":
-        questions, documents = documents, questions
-    return {
-        name: {"p": item.p, "adjusted": item.adjusted, "verdict": item.verdict}
-        for name, item in (("questions", questions), ("documents", documents))
-    }
-
-
-def _run(summary: Summary, label: str, beside: Sequence[str]) -> dict[str, Any]:
-    manifest = summary.run.manifest
-    return {
-        "run": manifest.id,
-        "label": label,
-        "config": manifest.name,
-        "degraded": manifest.degraded,
-        "sampled": manifest.sampled,
-        "beside": {name: summary.means[name].value for name in beside},
-    }
+    @property
+    def reweighing(self) -> Reweighing | None:
+        """The comparison for questions as in a log; None if there is no log."""
+        if not (self.asked and self.weights):
+            return None
+        return Reweighing(self.asked, self.weights, self.reweighted)

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
-from assay.eval.runs.rows import as_row
 from assay.eval.runs.summary.claims import Claims, Sampling
 from assay.eval.runs.summary.means import find_largest
 from assay.eval.scoring.measures import find
@@ -115,11 +114,6 @@ class Difference:
     def interval(self) -> Estimate:
         """The interval that is displayed: the simultaneous one if the difference is tested."""
         return self.simultaneous or self.difference
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        ends = self.simultaneous and as_row(self.simultaneous)
-        return as_row(self) | {"difference": as_row(self.difference), "simultaneous": ends}
 
 
 @dataclass(frozen=True, eq=False)

@@ -223,6 +223,14 @@ def log(found: "Found", files: Sequence[Path], _: Lab) -> str | None:
     )
 
 
+ROOM = "eval.studies.comparison"
 STUDY: "Study[CompareOptions, Found]" = Study(
-    "compare", CompareOptions, find, report, write=write, log=log, titled=False
+    "compare",
+    CompareOptions,
+    find,
+    report,
+    forms=(Comparison, f"{ROOM}.collections:Collections", f"{ROOM}.held_out.look:HeldOut"),
+    write=write,
+    log=log,
+    titled=False,
 )

@@ -56,7 +56,9 @@ def _tell_weakness(claims: Claims) -> str:
 def tell_change(item: Difference) -> str:
     """Return a difference and its likely range."""
     low, high = (_negative(end) for end in (item.interval.low, item.interval.high))
-    return f"{signed(item.difference.value)}, likely between {low} and {high}"
+    change = signed(item.difference.value)
+    told = change if change.startswith(("+", "−")) else "no difference"
+    return f"{told}, likely between {low} and {high}"
 
 
 def conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:

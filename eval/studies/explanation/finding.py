@@ -1,10 +1,11 @@
 """The steps at which the correct passages of a run were lost, for all queries and for one."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from assay.eval.collections.collection import Query
 from assay.eval.report.formats import shorten
 from assay.eval.running.cached_summaries import attribute_cached, open_memo
+from assay.eval.runs.json_form import in_json, maybe, shape
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, ItemStatus
 from assay.eval.runs.summary.wrong_documents import WrongDocuments, find_wrong_documents
@@ -13,6 +14,20 @@ from assay.retrievers.base import AssayError
 EXCERPT = 300  # characters of a gold item
 
 
+@in_json(
+    spread=("attribution",),
+    run="run.manifest.id",
+    wrong_documents="wrong",
+    query=maybe(
+        shape(
+            "shown",
+            id="0.id",
+            text="0.text",
+            type="0.type",
+            items=shape("1", spread=("0",), words="0.words", excerpt="1"),
+        )
+    ),
+)
 @dataclass(frozen=True)
 class Explanation:
     """The status of each correct passage of a run; `query` is the query to show, or None."""
@@ -37,22 +52,13 @@ class Explanation:
         """Return the beginning of a passage."""
         return shorten(self.run.gold_texts[item.item.id], EXCERPT)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the explanation as JSON values."""
-        return {
-            "run": self.run.manifest.id,
-            **self.attribution.as_json(),
-            "wrong_documents": self.wrong and asdict(self.wrong),
-            **({} if self.query is None else {"query": self._describe(self.query)}),
-        }
-
-    def _describe(self, query: str) -> dict[str, Any]:
-        asked = self.run.queries[query]
-        items = [
-            {**item.as_json(), "words": item.words, "excerpt": self.excerpt(item)}
-            for item in self.attribution.items[query]
-        ]
-        return {"id": query, "text": asked.text, "type": asked.type, "items": items}
+    @property
+    def shown(self) -> tuple[Query, list[tuple[ItemStatus, str]]] | None:
+        """The query to show, with its correct passages and their beginnings; None without one."""
+        if self.query is None:
+            return None
+        items = self.attribution.items[self.query]
+        return self.run.queries[self.query], [(item, self.excerpt(item)) for item in items]
 
 
 def explain(run: StoredRun, k: int, query: str | None) -> Explanation:

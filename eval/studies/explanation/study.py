@@ -37,4 +37,4 @@ def write(found: Explanation, _: Report, asked: ExplainOptions, __: Lab) -> Writ
     return Written({}, next=[shlex.join(["explain", named, "--query", missed])] if missed else ())
 
 
-STUDY = Study("explain", ExplainOptions, find, report, write=write)
+STUDY = Study("explain", ExplainOptions, find, report, write=write, places=())

@@ -15,9 +15,10 @@ of the baseline's pipeline.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from assay.eval.runs.json_form import in_json, or_null
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_changes
@@ -43,6 +44,14 @@ class Effect:
     difference: Estimate
 
 
+@in_json(
+    "what",
+    "effects",
+    baseline_run="base.manifest.id",
+    same_pipeline="same",
+    untested=or_null("untested"),
+    unknown=or_null("unknown"),
+)
 @dataclass(frozen=True)
 class CollectionChange:
     """The changes of a collection since the baseline, and their effects on scores.
@@ -64,17 +73,6 @@ class CollectionChange:
     untested: str
     effects: tuple[Effect, ...]
     unknown: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the change as JSON values."""
-        return {
-            "what": self.what,
-            "baseline_run": self.base.manifest.id,
-            "same_pipeline": self.same,
-            "untested": self.untested or None,
-            "effects": [asdict(item) for item in self.effects],
-            "unknown": self.unknown or None,
-        }
 
 
 def estimate_effects(

@@ -1,13 +1,13 @@
 """The verdict on each measure, from the scores of a base and a head alone, without runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from assay.eval.runs.summary.means import estimate_changes, find_largest
-from assay.eval.scoring.measures import find
+from assay.eval.scoring.measures import find, list_standard
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.max_t import randomise_drops
@@ -22,6 +22,11 @@ SETTLED: Mapping[str, float] = {}
 SUSPICION = 0.05  # the level of a warning
 # A pass is weak if the loss that may go unnoticed exceeds this share of a mean.
 WEAK = 0.1
+
+
+def name_measures(found: "Sequence[MeasureVerdict]") -> dict[str, str]:
+    """Return the names that ir-measures has for the gated measures, by ours."""
+    return list_standard(item.measure for item in found)
 
 
 @dataclass(frozen=True, slots=True)

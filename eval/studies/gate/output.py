@@ -4,14 +4,14 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as Xml
 
 from assay.eval.report.markdown import LONG, plain
 from assay.eval.report.renderers import markdown
-from assay.eval.scoring.measures import list_standard
+from assay.eval.runs.json_form import by, in_json, length, or_null, shape
+from assay.eval.studies.gate.measure_verdicts import name_measures
 from assay.eval.studies.gate.report import report
 from assay.eval.studies.gate.sentences import (
     announce,
@@ -29,40 +29,27 @@ LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "reg
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@in_json(
+    spread=("verdict",),
+    but=("baseline", "head", "guarded", "broken", "claims"),
+    verdict="verdict.verdict",
+    verdict_text=by(announce, "verdict"),
+    claim="verdict.claims",
+    config="verdict.baseline.name",
+    collection="verdict.baseline.collection.name",
+    queries=length("verdict.head.queries"),
+    run="verdict.head.manifest.id",
+    baseline=shape("verdict.baseline", "run", "code", "created"),
+    judged_by_model=or_null("verdict.models"),
+    ir_measures=by(name_measures, "verdict.measures"),
+    must_not_break=shape("verdict", "broken", queries="guarded"),
+    collection_change="verdict.collection",
+)
 @dataclass(frozen=True)
 class GateFinding:
     """A verdict, to be written and printed as JSON."""
 
     verdict: GateVerdict
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the verdict as JSON values."""
-        found = self.verdict
-        baseline = found.baseline
-        return {
-            "verdict": found.verdict,
-            "verdict_text": announce(found),
-            "claim": found.claims.as_json(),
-            "opposite": dict(found.opposite),
-            "config": baseline.name,
-            "collection": baseline.collection.name,
-            "queries": len(found.head.queries),
-            "run": found.head.manifest.id,
-            "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
-            "changes": list(found.changes),
-            "judged_by_model": found.models or None,
-            "false_alarms": found.false_alarms,
-            "measures": [asdict(item) for item in found.measures],
-            "ir_measures": list_standard(item.measure for item in found.measures),
-            "must_not_break": {
-                "queries": list(found.guarded),
-                "broken": [asdict(item) for item in found.broken],
-            },
-            "latency": [{**asdict(item), "load": item.load.model_dump()} for item in found.latency],
-            "rebuild": found.rebuild and found.rebuild.as_json(),
-            "collection_change": found.collection and found.collection.as_json(),
-            "losers": [asdict(item) for item in found.losers],
-        }
 
 
 def name_folder(found: GateVerdict) -> str:

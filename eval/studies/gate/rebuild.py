@@ -14,6 +14,7 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_plan
 from assay.eval.runs.execution.execution import make_ready
 from assay.eval.runs.execution.unstored import search_unstored
+from assay.eval.runs.json_form import by, in_json
 from assay.eval.runs.manifest import Manifest
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.significance import TIE
@@ -24,6 +25,17 @@ from assay.retrievers.store.cache import Cache, Folder
 Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
 
 
+def count_moved(found: "Rebuild") -> int | None:
+    """Return the number of queries that moved; None if it is not known."""
+    return None if found.scores is None else found.moved
+
+
+def list_shifts(found: "Rebuild") -> Mapping[str, float] | None:
+    """Return the change in each mean; None if it is not known."""
+    return None if found.scores is None else found.shifts
+
+
+@in_json("engines", moved=by(count_moved), shifts=by(list_shifts))
 @dataclass(frozen=True)
 class Rebuild:
     """The effect of building an index again, for a pipeline that is `nondeterministic`.
@@ -56,15 +68,6 @@ class Rebuild:
             f"another score, and the mean moves by {moves}: a drop must exceed that too, a pass "
             "allows for it, and a query is broken only if it is in both builds."
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the effect as JSON values."""
-        known = self.scores is not None
-        return {
-            "engines": list(self.engines),
-            "moved": self.moved if known else None,
-            "shifts": dict(self.shifts) if known else None,
-        }
 
 
 def examine_rebuild(

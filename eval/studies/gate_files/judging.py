@@ -1,21 +1,21 @@
 """The verdict on a file of rankings compared with another, by the same judgments."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.groups import find_groups, share_touched
+from assay.eval.runs.json_form import by, in_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.trec_runs import Ties
-from assay.eval.scoring.measures import list_standard
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.gate.measure_verdicts import (
     MeasureVerdict,
     Verdict,
     find_unnoticed,
     judge_measures,
+    name_measures,
 )
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate_files.files import (
@@ -36,7 +36,8 @@ MOST_LOSERS = 10
 GRAVE: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
 
 
-class Loser(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loser:
     """A query that lost by a measure, with both scores."""
 
     query: str
@@ -45,6 +46,7 @@ class Loser(NamedTuple):
     head: float
 
 
+@in_json(..., "verdict", but=("claims",), claim="claims", ir_measures=by(name_measures, "measures"))
 @dataclass(frozen=True)
 class FilesVerdict:
     """The verdict on the rankings of `run` against those of `baseline`, by one set of judgments.
@@ -86,22 +88,6 @@ class FilesVerdict:
     def fails(self, strict: bool) -> bool:
         """Return True if CI has to fail: on a regression; if `strict`, on all but a pass."""
         return self.verdict == "regression" or (strict and self.verdict != "pass")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the verdict as JSON values."""
-        return {
-            "verdict": self.verdict,
-            "run": str(self.run),
-            "baseline": str(self.baseline),
-            "qrels": str(self.qrels),
-            "queries": self.queries,
-            "claim": self.claims.as_json(),
-            "false_alarms": self.false_alarms,
-            "measures": [asdict(item) for item in self.measures],
-            "ir_measures": list_standard(item.measure for item in self.measures),
-            "losers": [item._asdict() for item in self.losers],
-            "notes": list(self.notes),
-        }
 
 
 def judge_files(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from assay.eval.collections.catalog import find as find_card
 from assay.eval.collections.location import find_data
 from assay.eval.configs.config import load_config
 from assay.eval.llm import session as sessions
-from assay.eval.llm.costs import account, describe, foretell
+from assay.eval.llm.costs import Foretold, account, foretell
 from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import LlmSession
 from assay.eval.report.blocks import Column, Report, Table
@@ -32,6 +32,7 @@ from assay.eval.running.study_options import (
     ModelOptions,
     Reference,
 )
+from assay.eval.runs.json_form import in_json, length, or_null, shape
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.contextualisation import plans
 from assay.retrievers.contextualisation.prompts import in_order
@@ -62,6 +63,18 @@ class ContextsOptions(AskedModelOptions):
     output: Path | None = Field(None, description="The file to write or replace.")
 
 
+@in_json(
+    "config",
+    collection="card.name",
+    model="session.model.name",
+    chunks=length("plan.keys"),
+    known_before="known",
+    to_ask=length("plan.requests"),
+    window_tokens="plan.window",
+    shown_in_part="plan.windowed",
+    prices_usd_per_million="session.prices",
+    budget_usd="session.settings.max_cost_usd",
+)
 @dataclass(frozen=True)
 class ContextJob:
     """The job of writing contexts: a collection's chunks in order, the plan, and the model."""
@@ -107,23 +120,17 @@ class ContextJob:
             told.append(f"{plan.alone} chunks are all of their document: there is nothing to add")
         return told
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        session = self.session
-        return {
-            "collection": self.card.name,
-            "config": self.config,
-            "model": session.model.name,
-            "chunks": len(self.plan.keys),
-            "known_before": self.known,
-            "to_ask": len(self.plan.requests),
-            "window_tokens": self.plan.window,
-            "shown_in_part": list(self.plan.windowed),
-            "prices_usd_per_million": session.prices.model_dump() if session.prices else None,
-            "budget_usd": session.settings.max_cost_usd,
-        }
 
-
+@in_json(
+    "cut",
+    "narrowed",
+    spread=("job",),
+    without=shape("without.items", chunk="0", reason="1"),
+    contexts=length("texts"),
+    asked="job.asking.ledger.account",
+    before_use=or_null("before_use"),
+    next="next",
+)
 @dataclass(frozen=True)
 class ContextResult:
     """The contexts of all chunks.
@@ -182,17 +189,10 @@ class ContextResult:
         job = self.job
         return f"run {job.config} dataset={job.reference} documents.context.source=collection"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return self.job.as_json() | {
-            "contexts": len(self.texts),
-            "cut": self.cut,
-            "narrowed": self.narrowed,
-            "without": [{"chunk": chunk, "reason": why} for chunk, why in self.without.items()],
-            "asked": describe(self.job.asking.ledger),
-            "before_use": self.before_use or None,
-            "next": f"assay {self.use}",
-        }
+    @property
+    def next(self) -> str:
+        """The next command line."""
+        return f"assay {self.use}"
 
 
 def prepare_job(
@@ -299,7 +299,7 @@ def preview(asked: ContextsOptions, lab: Lab) -> Preview | None:
     if not asked.dry_run:
         return None
     job = _prepare(asked, lab)
-    return foretell("chunks", job.asking.count(), job.as_json(), [", ".join(job.subject)])
+    return foretell("chunks", job.asking.count(), job, [", ".join(job.subject)])
 
 
 def find(asked: ContextsOptions, lab: Lab) -> ContextResult:
@@ -355,4 +355,13 @@ def write(found: ContextResult, *_: object) -> Written:
     return Written({"file": found.path}, [found.path], next=[found.use])
 
 
-STUDY = Study("contexts", ContextsOptions, find, report, preview=preview, write=write)
+STUDY = Study(
+    "contexts",
+    ContextsOptions,
+    find,
+    report,
+    preview=preview,
+    previewed={"...": (Foretold, ContextJob)},
+    write=write,
+    places=("file",),
+)

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.report.result import StudyResult
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.ingestion.summary import Ingestion
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ class IngestionResult(StudyResult[Ingestion]):
     @property
     def figures(self) -> dict[str, Any]:
         """The figures of all documents together, by the keys of `assay ingest --json`."""
-        return self.found.figures()
+        return dict(to_json(self.found.figures))
 
     @cached_property
     def documents(self) -> "DataFrame":

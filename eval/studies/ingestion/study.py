@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from assay.eval.report.provenance import Pairs
 from assay.eval.running.study import Argument, Lab, Study, StudyOptions
 from assay.eval.running.study_options import RERUN, Overrides, Reference
 from assay.eval.runs.config_keys import flatten
+from assay.eval.runs.json_form import in_json, to_json
 from assay.eval.runs.token_counts import TokenCounts
 from assay.eval.studies.ingestion.running import run_ingestion
 from assay.eval.studies.ingestion.summary import (
@@ -48,17 +49,25 @@ def find(asked: IngestionOptions, lab: Lab) -> Ingestion:
     return run_ingestion(asked.documents, settings, lab.resources, asked.rerun)
 
 
-def describe(found: Ingestion) -> dict[str, Any]:
-    """Return the figures and the skipped files as JSON values."""
-    named = {"ingestion": found.id, "source": found.source, "pipeline": found.pipeline}
-    skipped = [asdict(item) for item in found.skipped]
-    return {**named, **found.figures(), "skipped_files": skipped, "notes": found.notes}
+@in_json(
+    spread=("found.figures",),
+    ingestion="found.id",
+    source="found.source",
+    pipeline="found.pipeline",
+    skipped_files="found.skipped",
+    notes="found.notes",
+)
+@dataclass(frozen=True)
+class ShownIngestion:
+    """The figures and the skipped files of an ingestion."""
+
+    found: Ingestion
 
 
 def list_metrics(made: Ingestion) -> dict[str, float]:
     """Return the known figures of an ingestion, by their names in MLflow."""
     found = {}
-    for key, value in made.figures().items():
+    for key, value in to_json(made.figures).items():
         for name, item in value.items() if isinstance(value, dict) else [("", value)]:
             if item is not None:
                 found[metric_name(f"ingest/{key}.{name}" if name else f"ingest/{key}")] = item
@@ -341,5 +350,5 @@ STUDY = Study(
     log=lambda found, files, _: log_result(
         report(found), files, found.config, metrics=list_metrics(found)
     ),
-    describe=describe,
+    shown=ShownIngestion,
 )

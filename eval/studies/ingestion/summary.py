@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
+from assay.eval.runs.json_form import KeyPath, by, in_json, length, shape
 from assay.eval.runs.token_counts import RANGES, Bin, TokenCounts
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 
@@ -22,6 +24,7 @@ def count_on_target(sizes: Iterable[int]) -> int:
     return sum(low <= size <= high for size in sizes)
 
 
+@in_json(..., "average", "least")
 @dataclass(frozen=True, slots=True)
 class DocumentFacts(DocumentReport):
     """The facts on one document and its file. `seconds` includes the stage convert.
@@ -86,6 +89,7 @@ class StageTime:
     cached: bool
 
 
+@in_json(..., "figures", but=("seconds", "cached", "collisions"), histogram="tokens.histogram")
 @dataclass(frozen=True)
 class Ingestion(IngestReport):
     """One ingestion: the facts on the documents, their source, the pipeline and the machine."""
@@ -184,6 +188,11 @@ class Ingestion(IngestReport):
         total = sum(taken for name, taken in self.seconds.items() if name not in left_out)
         return 100 * total / self.pages
 
+    @property
+    def seconds_without_embedding(self) -> float | None:
+        """The same without the time of embedding."""
+        return self.seconds_per_100_pages(embedding=False)
+
     def count(self, name: str) -> int:
         """Return the sum over the documents of one of their counts, such as `oversize`."""
         return sum(getattr(item, name) for item in self.documents)
@@ -206,67 +215,10 @@ class Ingestion(IngestReport):
             total.update(item.decisions)
         return dict(sorted(total.items()))
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        single = self.per_document
-        return {
-            "documents": len(self.documents),
-            "fresh_documents": self.fresh,
-            "cache_hit_rate": self.cache_hit_rate,
-            "vocabulary": self.vocabulary,
-            "embedded": self.count("embedded"),
-            "skipped": len(self.skipped),
-            "words": self.words,
-            "pages": round(self.pages, 2),
-            "chunks": len(self.tokens.sizes),
-            "combined": self.count("combined"),
-            "split": self.count("split"),
-            "on_target": self.on_target,
-            "tokens": {
-                "total": sum(self.tokens.sizes),
-                "average": sum(self.tokens.sizes) / max(len(self.tokens.sizes), 1),
-                "min": min(self.tokens.sizes, default=0),
-                **self.tokens.percentiles(),
-                "max": self.tokens.largest,
-            },
-            "ranges": {item.label: item.chunks for item in self.tokens.ranges()},
-            "oversize": self.count("oversize"),
-            "unread": self.count("unread"),
-            "near_empty": len(self.near_empty),
-            "integrity_failures": len(self.failures),
-            "collisions": self.collisions,
-            "decisions": self.decisions(),
-            "definitions": self.count("definitions"),
-            "references": {"found": self.count("references"), "resolved": self.count("resolved")},
-            "seconds": dict(self.seconds),
-            "seconds_per_document": {"n": single.n, "p50": single.p50, "p95": single.p95},
-            "seconds_per_100_pages": {
-                "with_embedding": self.seconds_per_100_pages(),
-                "without_embedding": self.seconds_per_100_pages(embedding=False),
-            },
-        }
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all facts and figures as JSON values."""
-        return {
-            "id": self.id,
-            "created": self.created,
-            "source": self.source,
-            "pipeline": self.pipeline,
-            "figures": self.figures(),
-            "limit": self.limit,
-            "window": self.window,
-            "bytes": self.bytes,
-            "skipped": [asdict(item) for item in self.skipped],
-            "documents": [
-                {**asdict(item), "average": item.average, "least": item.least}
-                for item in self.documents
-            ],
-            "histogram": [asdict(item) for item in self.tokens.histogram()],
-            "config": dict(self.config),
-            "facts": dict(self.facts),
-            "environment": dict(self.environment),
-        }
+    @property
+    def figures(self) -> "IngestFigures":
+        """The figures, as they are shown and logged."""
+        return IngestFigures(self)
 
     @cached_property
     def _embeds(self) -> bool:
@@ -293,3 +245,54 @@ def _stage_time(name: str, taken: float, times: Sequence[float], cached: bool) -
         return StageTime(name, taken, 0, None, None, cached)
     p50, p95 = (float(np.percentile(times, i)) for i in (50, 95))
     return StageTime(name, taken, len(times), p50, p95, cached)
+
+
+def _total(name: str) -> KeyPath:
+    """Return the path of the sum over the documents of one of their counts."""
+    return KeyPath("found", methodcaller("count", name), lambda _: int)
+
+
+def _round_pages(pages: float) -> float:
+    return round(pages, 2)
+
+
+def _show_ranges(ranges: tuple[Bin, ...]) -> dict[str, int]:
+    return {item.label: item.chunks for item in ranges}
+
+
+@in_json(
+    documents=length("found.documents"),
+    fresh_documents="found.fresh",
+    cache_hit_rate="found.cache_hit_rate",
+    vocabulary="found.vocabulary",
+    embedded=_total("embedded"),
+    skipped=length("found.skipped"),
+    words="found.words",
+    pages=by(_round_pages, "found.pages"),
+    chunks=length("found.tokens.sizes"),
+    combined=_total("combined"),
+    split=_total("split"),
+    on_target="found.on_target",
+    tokens="found.tokens.figures",
+    ranges=by(_show_ranges, "found.tokens.ranges"),
+    oversize=_total("oversize"),
+    unread=_total("unread"),
+    near_empty=length("found.near_empty"),
+    integrity_failures=length("found.failures"),
+    collisions="found.collisions",
+    decisions="found.decisions",
+    definitions=_total("definitions"),
+    references=shape("", found=_total("references"), resolved=_total("resolved")),
+    seconds="found.seconds",
+    seconds_per_document=shape("found.per_document", "n", "p50", "p95"),
+    seconds_per_100_pages=shape(
+        "found",
+        with_embedding="seconds_per_100_pages",
+        without_embedding="seconds_without_embedding",
+    ),
+)
+@dataclass(frozen=True)
+class IngestFigures:
+    """The figures of an ingestion."""
+
+    found: Ingestion

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from assay.eval.llm.job import Ask, LlmJob
 from assay.eval.llm.session import LlmSession
 from assay.eval.running.study import Argument, Option
 from assay.eval.running.study_options import LARGEST, AskedModelOptions, Reference
+from assay.eval.runs.json_form import by, in_json, length
 from assay.eval.scoring.measures import HEADLINE
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.model_grades import (
@@ -65,6 +66,18 @@ class JudgeOptions(AskedModelOptions):
     seed: int = Field(0, ge=0, le=LARGEST, description="Of order and draws.  [default: 0]")
 
 
+@in_json(
+    "judge",
+    file="table",
+    grades=by(find_model_file, "table"),
+    pairs=length("sheet.pairs"),
+    twice=length("twice"),
+    graded_before=length("known"),
+    to_grade=length("pending"),
+    highest_asked="scale.asked",
+    highest_counted="scale.counted",
+    budget_usd="session.settings.max_cost_usd",
+)
 @dataclass(frozen=True)
 class JudgingJob:
     """The pairs of a table in a blind order, the form of the prompts, and the model to ask.
@@ -151,21 +164,6 @@ class JudgingJob:
             found = self.asking.run(keep)
         return [reply for replies in found.values() for reply in replies.values()]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        return {
-            "file": str(self.table),
-            "grades": str(find_model_file(self.table)),
-            "judge": self.judge,
-            "pairs": len(self.sheet.pairs),
-            "twice": len(self.twice),
-            "graded_before": len(self.known),
-            "to_grade": len(self.pending),
-            "highest_asked": self.scale.asked,
-            "highest_counted": self.scale.counted,
-            "budget_usd": self.session.settings.max_cost_usd,
-        }
-
 
 def prepare_job(
     table: Path,
@@ -225,3 +223,12 @@ def _ask(job: JudgingJob, digest: str, ask: Ask, turn: int) -> Reply | str:
 def _spread(order: Sequence[str], count: int) -> list[str]:
     """Return `count` items of `order`, evenly spaced."""
     return [order[i * len(order) // count] for i in range(count)]
+
+
+@in_json("warnings", spread=("job",))
+@dataclass(frozen=True)
+class JobWarnings:
+    """A job of grading, and warnings about the judging model."""
+
+    job: JudgingJob
+    warnings: list[str]

@@ -14,9 +14,10 @@ a separated pair if its grades put the two in the opposite order. The model
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.agreement import Agreement, measure_agreement
 from assay.eval.statistics.rank_correlation import cross_tabulate
@@ -27,6 +28,7 @@ LEAST_TAU = 0.7
 Verdict = Literal["may be trusted", "must not be trusted", "not shown either way"]
 
 
+@in_json(..., "verdict", "reason")
 @dataclass(frozen=True)
 class ModelJudge:
     """A model's grades compared with people's.
@@ -81,10 +83,6 @@ class ModelJudge:
             f"pairs of runs, and the model reverses {len(reversed_)} of them"
             + (f", {by_chance} within chance" if by_chance else "")
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return asdict(self) | {"verdict": self.verdict, "reason": self.reason}
 
 
 def examine(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.runs.json_form import in_json, length, shape
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.difference_bounds import (
@@ -24,6 +25,14 @@ PRIOR = 2.0  # weight of the prior chance, in judgments
 Group = tuple[int, int, bool]
 
 
+@in_json(
+    "overlapping",
+    "measure",
+    "bounds",
+    pairs=length("pairs"),
+    by_query="count_by_query",
+    judged_before=shape("judged", "low", "high", "n", mean="value"),
+)
 @dataclass(frozen=True)
 class JudgmentPool:
     """The pairs to judge, the most decisive first, and how much was judged before.

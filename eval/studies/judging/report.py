@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, itemgetter
-from typing import Any
 
-from assay.eval.llm.costs import account, describe
+from assay.eval.llm.costs import account
 from assay.eval.report.blocks import (
     Block,
     Column,
@@ -20,6 +19,7 @@ from assay.eval.report.blocks import (
     Tone,
 )
 from assay.eval.report.formats import count
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.judging.job import JudgingJob
 from assay.eval.studies.judging.model_judge import LEAST_TAU, ModelJudge
@@ -45,6 +45,14 @@ AGREEMENT = (
 )
 
 
+@in_json(
+    "ungraded",
+    "warnings",
+    spread=("job",),
+    graded_now="graded",
+    asked="ledger.account",
+    agreement="judge",
+)
 @dataclass(frozen=True)
 class JudgedPool:
     """The grades that a model gave the pairs of a table, compared with people's.
@@ -66,16 +74,6 @@ class JudgedPool:
     ledger: CostLedger
     warnings: Sequence[str]
     open: bool
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return self.job.as_json() | {
-            "graded_now": self.graded,
-            "ungraded": dict(self.ungraded),
-            "asked": describe(self.ledger),
-            "agreement": self.judge.as_json(),
-            "warnings": list(self.warnings),
-        }
 
 
 def report(found: JudgedPool) -> Report:

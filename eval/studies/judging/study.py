@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from assay.eval.llm.costs import foretell
+from assay.eval.llm.costs import Foretold, foretell
 from assay.eval.llm.session import make_session
 from assay.eval.report.blocks import Report
 from assay.eval.report.files import write_beside
 from assay.eval.running.study import Lab, Preview, Study, Written
-from assay.eval.studies.judging.job import JudgeOptions
+from assay.eval.studies.judging.job import JobWarnings, JudgeOptions
 from assay.eval.studies.judging.model_grades import warn_of_judge
 from assay.eval.studies.judging.report import JudgedPool, describe_scale, report
 from assay.eval.studies.judging.tables import Table, examine_grades, find_runs, open_table
@@ -27,8 +27,7 @@ def preview(asked: JudgeOptions, lab: Lab) -> Preview | None:
         f"{len(job.known)} grades known, {len(job.pending)} to ask"
     )
     lines = [*(f"warning: {line}" for line in warnings), head, *describe_scale(job)]
-    about = job.as_json() | {"warnings": warnings}
-    return foretell("grades", job.asking.count(), about, lines)
+    return foretell("grades", job.asking.count(), JobWarnings(job, warnings), lines)
 
 
 def find(asked: JudgeOptions, lab: Lab) -> JudgedPool:
@@ -76,4 +75,12 @@ def write(found: JudgedPool, told: Report, _asked: JudgeOptions, _lab: Lab) -> W
     )
 
 
-STUDY = Study("judge", JudgeOptions, find, report, preview=preview, write=write)
+STUDY = Study(
+    "judge",
+    JudgeOptions,
+    find,
+    report,
+    preview=preview,
+    previewed={"...": (Foretold, JobWarnings)},
+    write=write,
+)

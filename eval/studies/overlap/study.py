@@ -1,7 +1,7 @@
 """A study of how much the first hits of two pipelines agree, and where they differ most."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ from assay.eval.report.blocks import Column, Plot, Report, Table
 from assay.eval.report.formats import count, percent, shorten
 from assay.eval.running.study import Argument, Lab, Study, StudyOptions
 from assay.eval.runs import environment
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.retrievers.base import AssayError, Ranking
 from assay.retrievers.store.digest import digest
@@ -39,6 +40,7 @@ class Agreement:
     first: bool
 
 
+@in_json(..., "means")
 @dataclass(frozen=True)
 class Overlap:
     """The agreement of two runs by query."""
@@ -58,11 +60,6 @@ class Overlap:
             name: estimate_mean([float(getattr(item, name)) for item in self.queries], SHARE)
             for name in ("jaccard", "rbo", "first")
         }
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        means = {name: asdict(mean) for name, mean in self.means.items()}
-        return {**asdict(self), "means": means}
 
 
 def find(asked: OverlapOptions, lab: Lab) -> Overlap:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from assay.eval.running.study_options import (
     Overrides,
     Reference,
 )
+from assay.eval.runs.json_form import constant, in_json, length
 from assay.eval.studies.questions.asking import DrawOutcome, Examiner
 from assay.eval.studies.questions.drawing import Draw, can_ask, draw_all
 from assay.eval.studies.questions.kinds import QuestionKind, choose_kinds
@@ -72,6 +73,19 @@ class QuestionOptions(AskedModelOptions):
     force: bool = Field(False, description="Overwrite a collection that is there already.")
 
 
+@in_json(
+    "warnings",
+    documents=length("source.documents"),
+    passages=length("pool.passages"),
+    model="session.model.name",
+    config="config.name",
+    number="asked.number",
+    seed="asked.seed",
+    max_overlap="asked.max_overlap",
+    max_similarity=constant(SIMILAR),
+    draws=length("draws"),
+    budget_usd="session.settings.max_cost_usd",
+)
 @dataclass(frozen=True)
 class QuestionJob:
     """The options, the documents, the model to ask, and the pipeline that tests its questions."""
@@ -127,22 +141,6 @@ class QuestionJob:
         tasks = {name: partial(examine, name, draw) for name, draw in names.items()}
         texts = {name: document.text for name, document in self.source.documents.items()}
         return LlmJob(self.session, tasks, "questions", [texts, self.session.model.identity])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the request as JSON values."""
-        return {
-            "documents": len(self.source.documents),
-            "passages": len(self.pool.passages),
-            "model": self.session.model.name,
-            "config": self.config.name,
-            "number": self.asked.number,
-            "seed": self.asked.seed,
-            "max_overlap": self.asked.max_overlap,
-            "max_similarity": SIMILAR,
-            "draws": len(self.draws),
-            "budget_usd": self.session.settings.max_cost_usd,
-            "warnings": self.warnings,
-        }
 
 
 def prepare_job(asked: QuestionOptions, source: QuestionSource, session: LlmSession) -> QuestionJob:

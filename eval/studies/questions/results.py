@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from assay.eval.llm.costs import describe
+from assay.eval.runs.json_form import in_json
 from assay.eval.studies.questions.job import QuestionJob
 from assay.eval.studies.questions.selection import QuestionSelection
 from assay.eval.studies.questions.sources import QuestionSource
@@ -21,6 +20,7 @@ class Target:
     folder: Path
 
 
+@in_json(spread=("job", "made"), calls="ledger.account")
 @dataclass(frozen=True)
 class QuestionsResult:
     """The outcomes of all draws. `card` is that of the collection, None if nothing was kept."""
@@ -31,7 +31,3 @@ class QuestionsResult:
     target: Target
     card: Path | None = None
     written_on: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {**self.job.as_json(), **self.made.as_json(), "calls": describe(self.ledger)}

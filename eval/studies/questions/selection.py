@@ -3,17 +3,18 @@
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.groups import Group
 from assay.eval.collections.traits import share_words
+from assay.eval.runs.json_form import by, in_json, length, shape
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.questions.asking import MEANING, Cause, DrawOutcome
+from assay.eval.studies.questions.drawing import Draw
 from assay.eval.studies.questions.kinds import KINDS
 
 
@@ -30,6 +31,37 @@ class Bias:
     advantage: Estimate
 
 
+def _place_passages(draw: Draw) -> list[tuple[str, int, int]]:
+    return [(one.doc_id, one.start, one.end) for one in draw.passages]
+
+
+def _sort(names: frozenset[str]) -> list[str]:
+    return sorted(names)
+
+
+def _name_all(overlaps: Mapping[str, float]) -> dict[str, float]:
+    return {name or "all": value for name, value in overlaps.items()}
+
+
+@in_json(
+    "asked_again",
+    "bias",
+    asked=length("outcomes"),
+    kept=length("kept"),
+    review=by(_sort, "review"),
+    dropped="count_causes",
+    types=shape("count_kinds", asked="0", kept="1"),
+    types_without_passages="empty",
+    median_overlap=by(_name_all, "find_overlaps"),
+    questions=shape(
+        "outcomes.items",
+        spread=("1",),
+        but=("draw", "gold", "asked_again"),
+        id="0",
+        type="1.draw.kind.name",
+        passages=by(_place_passages, "1.draw"),
+    ),
+)
 @dataclass(frozen=True)
 class QuestionSelection:
     """The outcomes of all draws, by query id in their order.
@@ -91,35 +123,6 @@ class QuestionSelection:
             for name in ("", outcome.draw.kind.name):
                 by_kind.setdefault(name, []).append(outcome.overlap)
         return {name: median(values) for name, values in by_kind.items()}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures, and the outcome of every draw, as JSON values."""
-        return {
-            "asked": len(self.outcomes),
-            "kept": len(self.kept),
-            "review": sorted(self.review),
-            "asked_again": self.asked_again,
-            "dropped": dict(self.count_causes()),
-            "types": {
-                name: {"asked": asked, "kept": kept}
-                for name, (asked, kept) in self.count_kinds().items()
-            },
-            "types_without_passages": list(self.empty),
-            "median_overlap": {name or "all": i for name, i in self.find_overlaps().items()},
-            "bias": asdict(self.bias) if self.bias else None,
-            "questions": [
-                {
-                    "id": name,
-                    "type": outcome.draw.kind.name,
-                    "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
-                    "question": outcome.question,
-                    "overlap": outcome.overlap,
-                    "cause": outcome.cause,
-                    "detail": outcome.detail,
-                }
-                for name, outcome in self.outcomes.items()
-            ],
-        }
 
 
 def drop_duplicates(

@@ -13,13 +13,14 @@ from assay.eval.collections.card import FILE
 from assay.eval.collections.catalog import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.rows import render_rows
-from assay.eval.llm.costs import foretell
+from assay.eval.llm.costs import Foretold, foretell
 from assay.eval.llm.session import make_session
 from assay.eval.report.renderers import markdown
 from assay.eval.running.study import Lab, Preview, Study, Written
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.questions.asking import DrawOutcome
-from assay.eval.studies.questions.job import SIMILAR, QuestionOptions, prepare_job
+from assay.eval.studies.questions.job import SIMILAR, QuestionJob, QuestionOptions, prepare_job
 from assay.eval.studies.questions.prompts import digest_prompts
 from assay.eval.studies.questions.report import (
     REVIEW,
@@ -54,7 +55,7 @@ def preview(asked: QuestionOptions, lab: Lab) -> Preview | None:
     lines = [*describe_skipped(source.skipped), ", ".join(describe_job(job))]
     if warnings := "; ".join(warn(job)):
         lines.append(f"Check first: {warnings}")
-    return foretell("questions", counted, job.as_json(), lines)
+    return foretell("questions", counted, job, lines)
 
 
 def find(asked: QuestionOptions, lab: Lab) -> QuestionsResult:
@@ -111,7 +112,9 @@ STUDY = Study(
     find,
     report,
     preview=preview,
+    previewed={"...": (Foretold, QuestionJob)},
     write=write,
+    places=("card",),
     status=lambda found: 0 if found.made.kept else 2,
 )
 
@@ -168,7 +171,7 @@ def write_set(found: QuestionsResult, *, force: bool) -> QuestionsResult:
         author.QUERIES: render_rows([_query(name, made) for name in made.kept]),
         author.JUDGMENTS: render_rows(judgments),
         REVIEW: _render_review(source, made, author.refer_to(name, folder)),
-        JSON: encode_json(found.as_json()).decode(),
+        JSON: encode_json(to_json(found)).decode(),
         MARKDOWN: markdown.render(told),
         **author.describe(source.origin, name, folder, source.documents, questions, about),
     }

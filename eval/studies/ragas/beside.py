@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from assay.eval.runs.json_form import in_json, length, or_null
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
@@ -25,6 +25,20 @@ class Disagreement:
     measure: float
 
 
+@in_json(
+    "mean",
+    "measure_mean",
+    "differ",
+    "disagreements",
+    metric="metric.name",
+    empty=length("scores.empty"),
+    missing="scores.reasons",
+    measure=or_null("measure"),
+    kendall_tau="tau",
+    relation="metric.relation",
+    queries="scores.values",
+    queries_missing="scores.missing",
+)
 @dataclass(frozen=True)
 class Beside:
     """A metric compared with its nearest measure, both over the queries that ragas scored.
@@ -51,23 +65,6 @@ class Beside:
     def metric(self) -> Metric:
         """The metric."""
         return self.scores.metric
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON values, with the score of each query."""
-        return {
-            "metric": self.metric.name,
-            "mean": self.mean and asdict(self.mean),
-            "empty": len(self.scores.empty),
-            "missing": self.scores.reasons,
-            "measure": self.measure or None,
-            "measure_mean": self.measure_mean and asdict(self.measure_mean),
-            "kendall_tau": self.tau,
-            "differ": self.differ,
-            "relation": self.metric.relation,
-            "disagreements": [asdict(item) for item in self.disagreements],
-            "queries": dict(self.scores.values),
-            "queries_missing": dict(self.scores.missing),
-        }
 
 
 def compare(run: StoredRun, scores: Sequence[Scores], k: int) -> list[Beside]:

@@ -5,14 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
+from assay.eval.runs.json_form import in_json, or_null
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas.beside import Beside
 
 FILE = "ragas.json"
 
 
+@in_json(
+    "k",
+    "queries",
+    run="run.manifest.id",
+    collection="run.manifest.collection.name",
+    ragas="version",
+    judge=or_null("judge"),
+    metrics="found",
+    file="path",
+)
 @dataclass(frozen=True)
 class RagasResult:
     """The ragas scores of a run, each compared with its nearest measure.
@@ -36,17 +46,10 @@ class RagasResult:
         """The file that stores the scores, in the folder of the run."""
         return self.run.folder / FILE
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the scores as JSON values."""
-        return {
-            "run": self.run.manifest.id,
-            "collection": self.run.manifest.collection.name,
-            "ragas": metadata.version("ragas"),
-            "k": self.k,
-            "queries": self.queries,
-            "judge": self.judge or None,
-            "metrics": [item.as_json() for item in self.found],
-        }
+    @property
+    def version(self) -> str:
+        """The version of ragas."""
+        return metadata.version("ragas")
 
 
 def find_lost(result: RagasResult) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from assay.eval.llm.asked_runs import AskedRuns, write
 from assay.eval.llm.asked_runs import log as log_runs
-from assay.eval.llm.costs import foretell
+from assay.eval.llm.costs import Foretold, foretell
 from assay.eval.llm.job import LlmJob
 from assay.eval.llm.session import make_session
 from assay.eval.report.blocks import Block, Column, Plot, Prose, Report, Table
@@ -21,6 +21,7 @@ from assay.eval.report.formats import count
 from assay.eval.running.study import Lab, Option, Preview, Study
 from assay.eval.running.study_options import LARGEST, SERVED, ModelOptions, Names, RunsOptions
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.studies.ragas import judging
@@ -119,7 +120,7 @@ def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
                 f"replaced: {result.path} had {lost}; the same call gives that again from what is "
                 "kept"
             )
-        write_atomically(result.path, encode_json(result.as_json()))
+        write_atomically(result.path, encode_json(to_json(result)))
     return AskedRuns(results, work.job.ledger if work.job else None)
 
 
@@ -243,7 +244,16 @@ def _show(name: str, result: RagasResult) -> Iterator[Block]:
 
 
 STUDY = Study(
-    "ragas", RagasOptions, find, report, preview=preview, write=write, log=log, logged="mlflow_runs"
+    "ragas",
+    RagasOptions,
+    find,
+    report,
+    preview=preview,
+    previewed={"...": Foretold, "runs": [str], "metrics": [str], "queries": int},
+    write=write,
+    places=(),
+    log=log,
+    logged="mlflow_runs",
 )
 
 

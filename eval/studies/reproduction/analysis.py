@@ -1,15 +1,17 @@
 """Comparison of figures measured here with published ones, and the verdict on each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from assay.eval.runs.json_form import in_json, length
 from assay.eval.studies.reproduction.settings import PublishedFigure, Tolerance
 
 Verdict = Literal["OK", "close", "differs", "beside", "not run"]
 DIGITS = 4  # of published figures
 
 
+@in_json(..., "difference", but=("figure",), spread=("figure",))
 @dataclass(frozen=True)
 class Row:
     """A published figure and the one measured here.
@@ -42,19 +44,6 @@ class Row:
         """True if the figures differ and no reason is known."""
         return self.verdict == "differs" and not self.reasons
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the row as JSON values."""
-        published = self.figure.model_dump(exclude={"reasons"})
-        return {
-            **published,
-            "measured": self.measured,
-            "difference": self.difference,
-            "verdict": self.verdict,
-            "reasons": list(self.reasons),
-            "why_not": self.why_not,
-            "run": self.run,
-        }
-
 
 @dataclass(frozen=True)
 class SetResult:
@@ -69,6 +58,7 @@ class SetResult:
     rows: tuple[Row, ...]
 
 
+@in_json(..., unexplained=length("unexplained"))
 @dataclass(frozen=True)
 class Reproduction:
     """A reproduction of published figures.
@@ -100,21 +90,6 @@ class Reproduction:
     def unexplained(self) -> list[Row]:
         """The figures that differ without a known reason."""
         return [row for one in self.sets for row in one.rows if row.unexplained]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the reproduction as JSON values."""
-        return {
-            "created": self.created,
-            "command": self.command,
-            "tolerance": self.tolerance.model_dump(),
-            "sources": dict(self.sources),
-            "systems": dict(self.systems),
-            "sets": [
-                {**asdict(one), "rows": [row.as_json() for row in one.rows]} for one in self.sets
-            ],
-            "unexplained": len(self.unexplained),
-            "environment": dict(self.environment),
-        }
 
 
 def judge(measured: float, figure: PublishedFigure, tolerance: Tolerance) -> Verdict:

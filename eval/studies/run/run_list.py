@@ -7,12 +7,13 @@ from datetime import datetime
 from math import inf
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from assay.eval.running.study import Option, StudyOptions
 from assay.eval.runs.files import PAGE
+from assay.eval.runs.json_form import in_json, shape
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.manifest import FORMAT, MANIFEST, CollectionFacts, Manifest
 from assay.eval.runs.stored import load
@@ -34,6 +35,15 @@ class Figures:
     queries: int = 0
 
 
+@in_json(
+    ...,
+    "bytes",
+    but=("id", "p50", "page", "intervals", "facts", "load"),
+    run="id",
+    p50_milliseconds="p50",
+    load=shape("load", ..., disturbed="is_busy"),
+    report="page",
+)
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A stored run in the list of runs.
@@ -84,26 +94,6 @@ class RunRow:
     def busy(self) -> bool:
         """True if other processes kept the machine busy while the run was timed."""
         return self.load is not None and self.load.is_busy()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the row as JSON values."""
-        return {
-            "run": self.id,
-            "folder": str(self.folder),
-            "config": self.config,
-            "collection": self.collection,
-            "place": self.place,
-            "created": self.created,
-            "queries": self.queries,
-            "sampled": self.sampled,
-            "degraded": self.degraded,
-            "commit": self.commit,
-            "means": dict(self.means),
-            "p50_milliseconds": self.p50,
-            "load": self.load and self.load.as_json(),
-            "report": self.page and str(self.page),
-            "bytes": self.bytes,
-        }
 
 
 def _split_least(text: str) -> tuple[str, float]:

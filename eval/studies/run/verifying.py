@@ -7,12 +7,11 @@ items.csv. See docs/measures.md.
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from math import isclose
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from assay.eval.collections.formats.cells import arm
 from assay.eval.configs.named_configs import is_config
@@ -22,6 +21,7 @@ from assay.eval.running.run_references import resolve
 from assay.eval.running.study import Lab, Study, Written
 from assay.eval.running.study_options import RunOptions
 from assay.eval.runs import stored
+from assay.eval.runs.json_form import by, in_json, keyed
 from assay.eval.runs.summary.exports import (
     ITEMS,
     NO_MEASURES,
@@ -42,6 +42,7 @@ from assay.retrievers.base import AssayError
 SAME = 1e-12  # scores closer than this are the same: sums may be taken in another order
 
 
+@in_json(..., "verdict")
 @dataclass(frozen=True, slots=True)
 class Check:
     """The check of one measure.
@@ -67,10 +68,6 @@ class Check:
         if self.recomputed is None:
             return "not recomputed: a measure of a package"
         return f"differs on {len(self.differing)} queries" if self.differing else "identical"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the check as a JSON object."""
-        return {**asdict(self), "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +190,7 @@ def _read_columns(path: Path) -> list[list[str]]:
     return [line.split() for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
+@in_json("run", measures=keyed("checks", "measure"), ir_measures=by(list_standard, "measures"))
 @dataclass(frozen=True)
 class Verification:
     """The id of a run, and the check of each of its measures."""
@@ -205,10 +203,10 @@ class Verification:
         """The number of measures that differ from the files."""
         return sum(bool(check.differing) for check in self.checks)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the verification as JSON values."""
-        found = {check.measure: check.as_json() for check in self.checks}
-        return {"run": self.run, "measures": found, "ir_measures": list_standard(found)}
+    @property
+    def measures(self) -> list[str]:
+        """The names of the measures."""
+        return [check.measure for check in self.checks]
 
 
 def find(asked: RunOptions, lab: Lab) -> Verification:
@@ -252,5 +250,6 @@ STUDY = Study(
     find,
     report,
     write=lambda *_: Written({}),
+    places=(),
     status=lambda found: 1 if found.differing else 0,
 )

@@ -1,8 +1,8 @@
 """Search for one query on the collection of a config, with the work of every step."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.in_memory import gather_unjudged
@@ -12,7 +12,8 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.sources import is_bare, open_source
 from assay.eval.runs.execution import searching
-from assay.retrievers.base import Hit, Ranking, Retriever, StageTrace
+from assay.eval.runs.json_form import in_json, length, maybe, shape
+from assay.retrievers.base import Definition, Hit, Ranking, Retriever, StageTrace
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.pipeline import telemetry
@@ -33,6 +34,50 @@ class Step(NamedTuple):
     went_out: int | None
 
 
+class FoundHit(NamedTuple):
+    """A hit with its rank, and the neighborhood of its chunk, as far as known."""
+
+    rank: int
+    hit: Hit
+    around: ChunkNeighborhood | None
+
+    @property
+    def title(self) -> str:
+        """The title of the document, else of the chunk."""
+        return self.around.title if self.around else self.hit.chunk.title
+
+    @property
+    def definitions(self) -> list[tuple[Definition, str]]:
+        """The definitions of terms of the chunk, each with its section."""
+        found = self.hit.definitions
+        sections = self.around.defined_in if self.around else [""] * len(found)
+        return list(zip(found, sections, strict=True))
+
+
+@in_json(
+    "collection",
+    "query",
+    "context",
+    config="pipeline",
+    found=length("ranking.hits"),
+    hits=shape(
+        "hits",
+        "rank",
+        "title",
+        spread=("hit.chunk", "hit", "around"),
+        but=("anchors", "parent", "level", "chunk", "pinned", "defined_in"),
+        level=maybe("around.level"),
+        definitions=shape("definitions", spread=("0",), section_id="1"),
+    ),
+    trace=shape(
+        "steps",
+        spread=("trace",),
+        but=("candidates", "waited", "cpu_milliseconds"),
+        out="went_out",
+        **{"in": "came_in"},
+    ),
+    degraded="ranking.degraded",
+)
 @dataclass(frozen=True)
 class SearchAnswer:
     """The result of a search.
@@ -60,43 +105,24 @@ class SearchAnswer:
         """The hits to show, each with its rank."""
         return list(enumerate(self.ranking.hits[: self.k], start=1))
 
-    def steps(self) -> Iterator[Step]:
-        """Yield the steps of the search in order."""
+    def steps(self) -> list[Step]:
+        """Return the steps of the search in order."""
         found: set[str] = set()
+        steps = []
         for step in self.ranking.trace:
             ids = {id_ for id_, _ in step.candidates}
             if step.kind == "query":
-                yield Step(step, None, None)
+                steps.append(Step(step, None, None))
                 continue
-            yield Step(step, None if step.kind == "leg" else len(found), len(ids))
+            steps.append(Step(step, None if step.kind == "leg" else len(found), len(ids)))
             found = found | ids if step.kind == "leg" else ids
+        return steps
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {
-            "config": self.pipeline,
-            "collection": self.collection,
-            "query": self.query,
-            "found": len(self.ranking.hits),
-            "hits": [
-                _describe(rank, hit, self.neighborhoods.get(hit.chunk.id))
-                for rank, hit in self.shown
-            ],
-            "trace": [
-                {
-                    "name": step.name,
-                    "kind": step.kind,
-                    "milliseconds": step.milliseconds,
-                    "in": came_in,
-                    "out": went_out,
-                    "note": step.note,
-                    "counts": dict(step.counts),
-                }
-                for step, came_in, went_out in self.steps()
-            ],
-            "degraded": list(self.ranking.degraded),
-            "context": self.context,
-        }
+    @property
+    def hits(self) -> list[FoundHit]:
+        """The hits to show, with their neighborhoods."""
+        around = self.neighborhoods
+        return [FoundHit(rank, hit, around.get(hit.chunk.id)) for rank, hit in self.shown]
 
 
 def search(settings: RunConfig, asked: Query, k: int, context: bool) -> SearchAnswer:
@@ -164,30 +190,3 @@ def read_neighborhoods(
     reader = NeighborhoodReader(chunks, documents, resources, references)
     found = ((hit.chunk.id, reader.read(hit)) for hit in hits)
     return {id_: around for id_, around in found if around is not None}
-
-
-def _describe(rank: int, hit: Hit, around: ChunkNeighborhood | None) -> dict[str, Any]:
-    chunk = hit.chunk
-    sections = around.defined_in if around else [""] * len(hit.definitions)
-    return {
-        "rank": rank,
-        "id": chunk.id,
-        "doc_id": chunk.doc_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "title": chunk.title,
-        "headings": list(chunk.headings),
-        "kind": chunk.kind,
-        "section_id": chunk.section_id,
-        "score": hit.score,
-        "legs": {
-            name: {"rank": placed.rank, "score": placed.score} for name, placed in hit.legs.items()
-        },
-        "context": chunk.context,
-        "text": chunk.text,
-        "definitions": [
-            {**asdict(item), "section_id": section}
-            for item, section in zip(hit.definitions, sections, strict=True)
-        ],
-        **(around.as_json() if around else {}),
-    }

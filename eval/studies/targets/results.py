@@ -1,9 +1,10 @@
 """The results of measuring targets, as values that can be stored and read again."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from assay.eval.runs.json_form import constant, in_json
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.studies.targets.limits import Level, Unit, Verdict, conclude
 
@@ -52,6 +53,7 @@ class Line:
     level: Level | None = None
 
 
+@in_json(..., "verdict")
 @dataclass(frozen=True, slots=True)
 class TargetResult:
     """The result of one target; `remark` explains its verdict."""
@@ -68,6 +70,7 @@ class TargetResult:
         return conclude(line.verdict for line in self.lines if line.verdict)
 
 
+@in_json(..., format=constant(FORMAT))
 @dataclass(frozen=True, slots=True)
 class Results:
     """All targets measured by one call, with its time (ISO 8601) and machine."""
@@ -89,8 +92,3 @@ class Results:
         for target in self.targets:
             found[target.verdict].append(target.id)
         return found
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the results as JSON values."""
-        targets = [{**asdict(target), "verdict": target.verdict} for target in self.targets]
-        return {"format": FORMAT, **asdict(self), "targets": targets}

@@ -211,7 +211,9 @@ def _describe(results: Results) -> Iterator[tuple[str, str]]:
             yield target.id, "; ".join(told)
 
 
-STUDY = Study("targets", TargetsOptions, find, report, write=write, log=log)
+STUDY = Study(
+    "targets", TargetsOptions, find, report, write=write, places=("report", "files"), log=log
+)
 
 
 # Fields that a measured value does not depend on.

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.run import make_run
 from assay.eval.runs import environment
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import average_shares
@@ -49,6 +50,16 @@ class Trade:
     rightly_empty: Estimate | None
 
 
+@in_json(
+    "stage",
+    spread=("chosen",),
+    config="settings.name",
+    collection="run.manifest.collection.name",
+    run="run.manifest.id",
+    claim="claims",
+    trade="trades",
+    auc="signals",
+)
 @dataclass(frozen=True)
 class FittedThreshold:
     """A fitted threshold.
@@ -156,19 +167,10 @@ class FittedThreshold:
         result = StoredResult("threshold", self.asked, text)
         return write_result(path, result, named=True, force=force)[1]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        answering = self.answering
-        return {
-            "config": self.settings.name,
-            "collection": self.run.manifest.collection.name,
-            "run": self.run.manifest.id,
-            "stage": self.stage,
-            "claim": self.claims.as_json(),
-            **asdict(self.chosen),
-            "trade": [asdict(trade) for trade in self.trades],
-            "auc": answering.as_json()["auc"] if answering else [],
-        }
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The scores that could tell; empty if each query has an answer, or none."""
+        return self.answering.signals if self.answering else ()
 
 
 def fit(

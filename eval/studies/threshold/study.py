@@ -103,4 +103,4 @@ def report(found: FittedThreshold) -> Report:
     )
 
 
-STUDY = Study("threshold", ThresholdOptions, find, report, write=write)
+STUDY = Study("threshold", ThresholdOptions, find, report, write=write, places=("output", "report"))

@@ -5,12 +5,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack
 
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.traces.personal_data import Masker
@@ -98,6 +99,7 @@ class Period:
         self.milliseconds.append(search.milliseconds)
 
 
+@in_json(..., "moved")
 @dataclass(frozen=True, slots=True)
 class Shift:
     """A figure in the earlier and in the later period.
@@ -120,11 +122,6 @@ class Shift:
     def moved(self) -> bool:
         """True if the change is significant."""
         return self.p <= ALPHA
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the shift as JSON values."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return {**told, "moved": self.moved}
 
 
 def read_search(trace: Trace, masker: Masker) -> Search:

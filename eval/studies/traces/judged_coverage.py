@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.collection import Query
+from assay.eval.runs.json_form import in_json, shape
 from assay.eval.studies.traces.drift import Period
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.settings import Resources
@@ -20,6 +20,7 @@ IDLE = 5  # later searches expected for a judged query that is reported as idle
 Vectors = NDArray[np.float32]
 
 
+@in_json("judged", "far", "idle", next=shape("following", query="0", searches="1"))
 @dataclass(frozen=True, slots=True)
 class JudgedCoverage:
     """The similarity of searches to judged queries, by the cosine of their vectors.
@@ -41,11 +42,6 @@ class JudgedCoverage:
     far: float
     idle: Sequence[str]
     following: Sequence[tuple[str, int]]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the coverage as JSON values."""
-        following = [{"query": text, "searches": times} for text, times in self.following]
-        return {"judged": self.judged, "far": self.far, "idle": [*self.idle], "next": following}
 
 
 def cover(

@@ -10,6 +10,7 @@ from typing import Any
 from assay.eval.collections.loading import load
 from assay.eval.report.formats import count, percent
 from assay.eval.runs import environment
+from assay.eval.runs.json_form import in_json, or_null
 from assay.eval.studies.traces.drift import Period, Queries, Shift, find_shifts, read_search
 from assay.eval.studies.traces.judged_coverage import SHOWN, JudgedCoverage, cover
 from assay.eval.studies.traces.personal_data import Masker
@@ -21,6 +22,7 @@ from assay.retrievers.settings import Resources
 LEAST = 30  # least searches of a period, and least sessions for a useful test
 
 
+@in_json(..., but=("coverage",), dataset=or_null("dataset"), judged="coverage")
 @dataclass(frozen=True)
 class TrafficDrift:
     """The comparison of two periods: all tested figures, and the coverage by judged queries."""
@@ -63,21 +65,6 @@ class TrafficDrift:
                     f"no later one: {some}"
                 )
         return lines
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON values."""
-        return {
-            "id": self.id,
-            "periods": [*self.periods],
-            "searches": [*self.searches],
-            "sessions": [*self.sessions],
-            "shifts": [shift.as_json() for shift in self.shifts],
-            "dataset": self.dataset or None,
-            "judged": self.coverage.as_json() if self.coverage else None,
-            "faults": dict(self.faults),
-            "notes": [*self.notes],
-            "environment": self.environment,
-        }
 
 
 def compare(

@@ -4,7 +4,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from assay.eval.collections.authoring.author import QUERIES
 from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import load
+from assay.eval.runs.json_form import by, in_json, length
 from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 from assay.eval.studies.traces.matching import DocumentMatcher, render_run
 from assay.eval.studies.traces.personal_data import Masker
@@ -24,6 +25,12 @@ from assay.retrievers.store.locks import changing
 RUN = "run.jsonl"
 
 
+def tell_time(nanoseconds: int) -> str:
+    """Return a time in nanoseconds as ISO 8601, to the second."""
+    return datetime.fromtimestamp(nanoseconds / SECOND, UTC).isoformat(timespec="seconds")
+
+
+@in_json("name", "kind", "inferred", "searches", documents="mean", milliseconds="latency")
 @dataclass(slots=True)
 class StepFigures:
     """The figures of a step: the numbers of its searches and documents, and its times in ms."""
@@ -40,14 +47,21 @@ class StepFigures:
         known = any(self.times)
         return {f"p{i}": estimate_percentile(self.times, i) for i in (50, 95)} if known else {}
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        mean = self.documents / self.searches
-        about = {"name": self.name, "kind": self.kind, "inferred": self.inferred}
-        latency = {name: asdict(figure) for name, figure in self.latency().items()}
-        return {**about, "searches": self.searches, "documents": mean, "milliseconds": latency}
+    @property
+    def mean(self) -> float:
+        """The mean number of documents of a search."""
+        return self.documents / self.searches
 
 
+@in_json(
+    "searches",
+    "without_hits",
+    with_answer="answered",
+    sessions=length("sessions"),
+    first=by(tell_time, "first"),
+    last=by(tell_time, "last"),
+    steps="in_order",
+)
 @dataclass(slots=True)
 class TraceFigures:
     """The figures of the traces: searches, the times of the first and the last, and steps."""
@@ -76,19 +90,13 @@ class TraceFigures:
             known.documents += len(step.documents or ())
             known.times.append(step.milliseconds)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        return {
-            "searches": self.searches,
-            "without_hits": self.without_hits,
-            "with_answer": self.answered,
-            "sessions": len(self.sessions),
-            "first": tell_time(self.first),
-            "last": tell_time(self.last),
-            "steps": [step.as_json() for step in self.steps.values()],
-        }
+    @property
+    def in_order(self) -> list[StepFigures]:
+        """The steps, in the order in which they were first seen."""
+        return list(self.steps.values())
 
 
+@in_json("spans", "faults", "notes", "files", spread=("figures",))
 @dataclass(frozen=True)
 class TraceReading:
     """The figures of traces, the skipped spans, and the files that were written."""
@@ -99,12 +107,6 @@ class TraceReading:
     notes: Sequence[str]
     files: Sequence[Path]
     lacking: int = 0  # queries of the collection that nobody asked
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        told = {"faults": dict(self.faults), "notes": list(self.notes)}
-        files = [str(path) for path in self.files]
-        return {"spans": self.spans, **self.figures.as_json(), **told, "files": files}
 
 
 def read(
@@ -153,11 +155,6 @@ def _open_together(paths: Sequence[Path]) -> Iterator[Sequence[BinaryIO]]:
                 with suppress(OSError):
                     folder.rmdir()
             raise
-
-
-def tell_time(nanoseconds: int) -> str:
-    """Return a time in nanoseconds as ISO 8601, to the second."""
-    return datetime.fromtimestamp(nanoseconds / SECOND, UTC).isoformat(timespec="seconds")
 
 
 def describe_missing(matcher: DocumentMatcher) -> list[str]:

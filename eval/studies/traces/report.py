@@ -8,7 +8,7 @@ from assay.eval.report.blocks import Cell, Column, Format, Prose, Report, Table
 from assay.eval.report.formats import count
 from assay.eval.studies.traces.drift import DRAWS, LEAST_SESSIONS, SHARE, Shift
 from assay.eval.studies.traces.period_comparison import TrafficDrift
-from assay.eval.studies.traces.reading import StepFigures, TraceReading
+from assay.eval.studies.traces.reading import StepFigures, TraceReading, tell_time
 from assay.eval.studies.traces.sample_files import TrafficSample
 
 METHOD = (
@@ -90,17 +90,20 @@ def report_drift(found: TrafficDrift) -> Report:
 
 def report_reading(made: TraceReading) -> Report:
     """Return the report of the figures of traces."""
-    told = made.figures.as_json()
-    sessions = f" of {count(told['sessions'], 'session')}" if told["sessions"] else ""
-    searches = count(made.figures.searches, "search", "searches")
+    figures = made.figures
+    sessions = f" of {count(len(figures.sessions), 'session')}" if figures.sessions else ""
+    searches = count(figures.searches, "search", "searches")
     return Report(
         id="",
         kind="traces",
         title="Traces",
-        subject=(count(made.spans, "span"), f"{told['first']} to {told['last']}"),
-        verdict=[f"{searches}{sessions}; {made.figures.without_hits:,} found nothing"],
+        subject=(
+            count(made.spans, "span"),
+            " to ".join(map(tell_time, (figures.first, figures.last))),
+        ),
+        verdict=[f"{searches}{sessions}; {figures.without_hits:,} found nothing"],
         warnings=[*_list_faults(made.faults), *made.notes],
-        blocks=[Table("steps", "Steps", STEPS, list(made.figures.steps.values()))],
+        blocks=[Table("steps", "Steps", STEPS, figures.in_order)],
     )
 
 

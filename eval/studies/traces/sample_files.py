@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.eval.collections.authoring import author
 from assay.eval.collections.authoring.worksheet import render
@@ -15,6 +14,7 @@ from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
+from assay.eval.runs.json_form import in_json, length, shape
 from assay.eval.runs.summary.open_pairs import Candidate, count_overlapping, list_candidates
 from assay.eval.runs.summary.traffic import KEY
 from assay.eval.scoring.join import RetrievedChunk
@@ -41,6 +41,17 @@ class SampleSpec:
     region: str | None = None
 
 
+@in_json(
+    "searches",
+    "queries",
+    "pairs",
+    "folder",
+    "faults",
+    "notes",
+    strata=shape("strata", name="0", queries="1", searches="2", drawn="3"),
+    drawn=length("drawn"),
+    collection="reference",
+)
 @dataclass(frozen=True)
 class TrafficSample:
     """A sample of traffic and the folder it was written to.
@@ -69,21 +80,6 @@ class TrafficSample:
         """Return each stratum with its numbers of queries, of searches and of drawn queries."""
         told = {i.stratum: (i.stratum, i.members, i.searches, i.drawn) for i in self.drawn}
         return list(told.values())
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the sample as JSON values."""
-        names = ("name", "queries", "searches", "drawn")
-        return {
-            "searches": self.searches,
-            "queries": self.queries,
-            "drawn": len(self.drawn),
-            "pairs": self.pairs,
-            "collection": self.reference,
-            "folder": str(self.folder),
-            "strata": [dict(zip(names, row, strict=True)) for row in self.strata()],
-            "faults": dict(self.faults),
-            "notes": list(self.notes),
-        }
 
 
 def sample(

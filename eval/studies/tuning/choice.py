@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.formats import amount, count, score
 from assay.eval.running.search_space import Point
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.statistics.significance import TIE
@@ -29,6 +30,7 @@ def describe_few(questions: int) -> str:
     )
 
 
+@in_json(..., mean="mean.value")
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A candidate of a stage.
@@ -57,10 +59,6 @@ class Trial:
         """The change made by the candidate itself, in words."""
         return self.steps[-1] if self.steps else GIVEN
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the trial as JSON values."""
-        return {**asdict(self), "mean": self.mean.value if self.mean else None}
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedPipeline:
@@ -79,6 +77,25 @@ class JudgedPipeline:
         return self.latency.get("p50")
 
 
+# The keys that tell how a choice was judged on its collection.
+JUDGED = ("chosen_on", "judged", "grouped_by", "means", "differences", "opposite")
+ON_COLLECTION = {
+    "collection": "config.dataset",
+    "claim": "claims",
+    "latency_p50_ms": "medians",
+}
+
+
+@in_json(
+    "measure",
+    "conclusion",
+    "best",
+    "trials",
+    *JUDGED,
+    base="config.name",
+    ships="shipped_settings",
+    **ON_COLLECTION,
+)
 @dataclass(frozen=True)
 class Choice:
     """The result of choosing a pipeline.
@@ -236,32 +253,17 @@ class Choice:
         ]
         return f"Median time of a query, timed by turns: {', '.join(told)}." if told else ""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the choice as JSON values."""
-        return {
-            "base": self.config.name,
-            "measure": self.measure,
-            "conclusion": self.conclusion,
-            "ships": dict(self.best.point) if self.ships else {},
-            "best": self.best.as_json(),
-            **self.judged_json(),
-            "trials": [item.as_json() for item in self.trials],
-        }
+    @property
+    def shipped_settings(self) -> Point:
+        """The settings of the pipeline to ship; {} if it is the config as given."""
+        return self.best.point if self.ships else {}
 
-    def judged_json(self) -> dict[str, Any]:
-        """Return how the choice was judged on the collection, as JSON values."""
-        return {
-            "collection": self.config.dataset,
-            "chosen_on": self.chosen_on,
-            "judged": self.judged,
-            "grouped_by": self.grouped_by,
-            "claim": self.claims.as_json(),
-            "means": {
-                name: item.means[self.measure].value for name, item in self.pipelines.items()
-            },
-            "differences": {name: asdict(item) for name, item in self.differences.items()},
-            "opposite": {name: asdict(item) for name, item in self.opposite.items()},
-            "latency_p50_ms": {
-                name: item.p50.value for name, item in self.pipelines.items() if item.p50
-            },
-        }
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of the measure of each pipeline."""
+        return {name: item.means[self.measure].value for name, item in self.pipelines.items()}
+
+    @property
+    def medians(self) -> dict[str, float]:
+        """The median milliseconds of each pipeline that was timed."""
+        return {name: item.p50.value for name, item in self.pipelines.items() if item.p50}

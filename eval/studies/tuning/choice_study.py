@@ -302,4 +302,6 @@ def _explain(found: Choice) -> Prose:
     )
 
 
-STUDY: Study[ChoiceOptions, Found] = Study("choose", ChoiceOptions, find, report, write=write)
+STUDY: Study[ChoiceOptions, Found] = Study(
+    "choose", ChoiceOptions, find, report, write=write, places=("output", "report")
+)

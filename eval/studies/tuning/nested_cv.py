@@ -10,13 +10,14 @@ Their interval comes from making the whole choice again on resampled queries.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.running.search_space import Point
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import (
@@ -90,6 +91,17 @@ class PointGain:
     chosen: int
 
 
+@in_json(
+    ...,
+    "verdict",
+    "choices",
+    but=("claims", "design", "naive", "held_out"),
+    spread=("design",),
+    claim="claims",
+    best="best_settings",
+    naive_gain="naive",
+    held_out_gain="held_out",
+)
 @dataclass(frozen=True)
 class TuningResult:
     """The result of tuning.
@@ -137,24 +149,10 @@ class TuningResult:
         shown = self.held_out.low is not None and self.p <= ALPHA
         return "worth taking" if shown else "gain not shown"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {
-            "measure": self.measure,
-            "queries": self.queries,
-            "groups": self.groups,
-            "claim": self.claims.as_json(),
-            **asdict(self.design),
-            "given": asdict(self.given),
-            "best": None if self.best is None else dict(self.points[self.best].settings),
-            "naive_gain": asdict(self.naive),
-            "held_out_gain": asdict(self.held_out),
-            "p": self.p,
-            "verdict": self.verdict,
-            "choices": self.choices,
-            "kept": self.kept,
-            "points": [asdict(item) for item in self.points],
-        }
+    @property
+    def best_settings(self) -> Point | None:
+        """The settings of the best point; None if it is the config as given."""
+        return None if self.best is None else self.points[self.best].settings
 
 
 def tune(

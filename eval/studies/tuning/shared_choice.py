@@ -6,14 +6,15 @@ from typing import Any
 
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.report.formats import count, enumerate_words
-from assay.eval.running.search_space import as_overrides
+from assay.eval.running.search_space import Point, as_overrides
+from assay.eval.runs.json_form import in_json, shape
 from assay.eval.studies.comparison.collections import CollectionEffect, Collections
 from assay.eval.studies.comparison.collections_report import (
     tell_directions,
     tell_mean,
     tell_new,
 )
-from assay.eval.studies.tuning.choice import Choice
+from assay.eval.studies.tuning.choice import JUDGED, ON_COLLECTION, Choice
 from assay.retrievers.store.digest import digest
 
 BEST = "the best"  # name of the best candidate in tables
@@ -27,6 +28,16 @@ class JudgedChoice:
     effects: Mapping[str, CollectionEffect]
 
 
+@in_json(
+    "conclusion",
+    "over",
+    base="config.name",
+    measure="choices.0.measure",
+    ships="shipped_settings",
+    best="choices.0.best",
+    collections=shape("choices", *JUDGED, **ON_COLLECTION),
+    trials="choices.0.trials",
+)
 @dataclass(frozen=True)
 class SharedChoice:
     """The result of choosing one pipeline for several collections.
@@ -111,19 +122,10 @@ class SharedChoice:
         told = over.verdict or "not shown to be better"
         return f" In the mean it is {told} than BM25 alone, which costs least: {tell_mean(over)}."
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the choice as JSON values."""
-        first = self.choices[0]
-        return {
-            "base": self.config.name,
-            "measure": first.measure,
-            "conclusion": self.conclusion,
-            "ships": dict(first.best.point) if self.ships else {},
-            "best": first.best.as_json(),
-            "over": {name: found.as_json() for name, found in self.over.items()},
-            "collections": [choice.judged_json() for choice in self.choices],
-            "trials": [item.as_json() for item in first.trials],
-        }
+    @property
+    def shipped_settings(self) -> Point:
+        """The settings of the pipeline to ship; {} if it is the config as given."""
+        return self.choices[0].best.point if self.ships else {}
 
 
 def join_choices(

@@ -1,13 +1,27 @@
 """The result of a sweep: the figures of every combination of settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from assay.eval.running.figures import Figures, PointResult
+from assay.eval.runs.json_form import in_json, length, maybe, or_null, shape
 
 
+@in_json(
+    ...,
+    but=("results",),
+    points=shape(
+        "points",
+        spread=("0.figures",),
+        front="1",
+        settings="0.settings",
+        collection="0.collection",
+        failure=maybe(or_null("0.failure")),
+    ),
+    failed=length("failed"),
+)
 @dataclass(frozen=True)
 class Sweep:
     """The result of a sweep.
@@ -76,18 +90,10 @@ class Sweep:
         ranked = self.rank(collection)
         return ranked[0][0] if ranked else None
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the sweep as JSON values."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "created": self.created,
-            "headline": self.headline,
-            "points": [self._row(item) for item in self.results],
-            "failed": len(self.failed),
-            "environment": dict(self.environment),
-        }
+    @property
+    def points(self) -> list[tuple[PointResult, bool]]:
+        """The results, each with True if it is on the Pareto front."""
+        return [(item, item in self.front) for item in self.results]
 
     def _find_front(self, collection: str) -> list[PointResult]:
         done = self.on(collection)
@@ -103,21 +109,6 @@ class Sweep:
                 results.append(item)
                 points.append((*costs, figures.means[self.headline].value))
         return [results[i] for i in find_front(points)]
-
-    def _row(self, item: PointResult) -> dict[str, Any]:
-        row = {"settings": dict(item.settings), "collection": item.collection}
-        if item.figures is None:
-            return {**row, "failure": item.failure}
-        figures = item.figures
-        return {
-            **row,
-            "run": figures.run or None,
-            "measures": {name: asdict(mean) for name, mean in figures.means.items()},
-            "latency_ms": {name: asdict(figure) for name, figure in figures.latency.items()},
-            "cost": figures.cost.as_json() if figures.cost else None,
-            "degraded": dict(figures.degraded),
-            "front": item in self.front,
-        }
 
 
 def find_front(points: Sequence[Sequence[float]]) -> list[int]:

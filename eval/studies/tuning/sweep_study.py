@@ -235,6 +235,11 @@ STUDY = Study(
     find,
     report,
     preview=preview,
+    previewed={
+        "name": str,
+        "points": [{"settings": {str: object}, "collection": str}],
+        "forecast": [str],
+    },
     log=lambda found, _, lab: log_records(lab.records, lab.reports / found.id, lab.progress),
     logged="mlflow_parent",
     status=lambda found: 1 if found.failed else 0,

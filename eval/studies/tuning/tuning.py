@@ -28,6 +28,7 @@ from assay.eval.running.study_options import (
 )
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.studies.comparison.query_groups import group
@@ -96,6 +97,7 @@ class TuningOptions(WorkerOptions, EngineOptions):
         return Design(self.folds, self.repeats, self.seed)
 
 
+@in_json(config="settings.name", collection="settings.dataset", spread=("tuning",))
 @dataclass(frozen=True)
 class TunedPipeline:
     """The result of tuning a config.
@@ -147,11 +149,6 @@ class TunedPipeline:
             self.environment,
             self.id,
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        named = {"config": self.settings.name, "collection": self.settings.dataset}
-        return {**named, **self.tuning.as_json()}
 
     def write(self, path: Path, *, named: bool, force: bool) -> tuple[list[Path], str]:
         """Write the best config to `path`, with the figures and a page in the same folder.

@@ -44,5 +44,6 @@ STUDY = Study(
     find,
     lambda found: found.report,
     write=write,
+    places=("output", "report"),
     log=lambda *given: log_tuning(*given[:2]),
 )

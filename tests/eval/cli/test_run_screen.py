@@ -46,16 +46,6 @@ def test_a_terminal_holds_it(summary, capsys):
     assert not re.search("simultaneous|family|power|condensed", shown), "words of statistics"
 
 
-def test_a_log_has_the_same_words_without_breaks(summary, capsys, monkeypatch):
-    print_summary(summary)
-    log = capsys.readouterr().out
-    monkeypatch.setenv("COLUMNS", "80")
-    print_summary(summary)
-    terminal = capsys.readouterr().out
-    assert terminal.split() == log.split()
-    assert len(terminal.splitlines()) > len(log.splitlines())
-
-
 @pytest.mark.usefixtures("terminal")
 def test_all_types_and_steps_are_shown_where_asked_for(summary, capsys):
     print_summary(summary, full=True)

@@ -10,7 +10,7 @@ from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, LlmFixture, ask, end
 
-from assay.eval.llm.costs import account, describe, foretell
+from assay.eval.llm.costs import account, foretell
 from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Asking, LlmJob, read_answer
 from assay.eval.llm.session import LlmSession
 from assay.retrievers.base import AssayError
@@ -82,14 +82,14 @@ def test_tasks_are_rehearsed_by_examples_and_run_for_real(room, monkeypatch):
     ]  # fmt: skip
     assert sorted(heard) == [("a", "a"), ("b", "b"), ("c", "c")]
     assert job.ledger.run.calls == 3
-    assert describe(job.ledger)["run"]["calls"] == 3
+    assert job.ledger.account.run.calls == 3
     # What is kept needs no call and no key.
     monkeypatch.setenv("OPENAI_API_KEY", "")
     again = make_job(here, ["a", "b"])
     assert (again.count().known, again.count().to_ask) == (2, 0)
     assert again.run() == {"a": "a", "b": "b"}
     assert (again.ledger.run, len(here.server.calls)) == (CallTotals(), 3)
-    assert (account(again.ledger), describe(again.ledger)) == ([], None)
+    assert (account(again.ledger), again.ledger.account) == ([], None)
 
 
 def test_a_missing_key_and_another_process_are_one_line(room, monkeypatch):

@@ -27,6 +27,7 @@ from assay.eval.report.renderers import markdown, page
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.report.result import StudyResult
 from assay.eval.report.scatter import draw_scatter
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.retrievers.base import AssayError
 
@@ -227,6 +228,7 @@ def test_figures_are_drawn_as_bars(capsys):
 DOTS = (("fast", 0.2, 1), ("slower, worse", 0.1, 2), ("slower, better", 0.6, 3), ("last", 0.5, 9))
 
 
+@in_json("id", "systems")
 @dataclass(frozen=True)
 class Found:
     id: str = "id"
@@ -235,8 +237,9 @@ class Found:
     def environment(self):
         return {}
 
-    def as_json(self):
-        return {"id": self.id, "systems": [row.name for row in ROWS]}
+    @property
+    def systems(self) -> list[str]:
+        return [row.name for row in ROWS]
 
 
 def test_a_result_gives_each_face(tmp_path):

@@ -15,6 +15,7 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.report.run_page import page as report
 from assay.eval.running.figures import Figures
 from assay.eval.running.run import make_run
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.summary.cost import dollars, tell_queries
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
@@ -69,7 +70,7 @@ def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys
     shown = capsys.readouterr().out
     assert "USD per 1,000 queries" in shown
     assert "2.00" in shown
-    assert first.as_json()["cost"]["unpriced"] == []
+    assert to_json(first)["cost"]["unpriced"] == []
     page = report.write(first)
     assert "<dt>USD per 1,000 queries</dt><dd>2.00</dd>" in page.read_text()
     assert "| USD per 1,000 queries | 2.00 |" in page.with_suffix(".md").read_text()

@@ -9,6 +9,7 @@ from samples.planned_runs import make_collection, make_run
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.gold_ranks import GoldRank
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.attribution import attribute
@@ -151,7 +152,7 @@ def test_a_run_that_was_killed_resumes_to_the_same(tmp_path, at_probe):
     assert resumed.folder == folder
     assert (folder / "rankings.jsonl").read_text().splitlines()[: len(rankings)] == rankings
     assert resumed.gold_ranks == whole.gold_ranks
-    assert attribute(resumed).as_json() == attribute(whole).as_json()
+    assert to_json(attribute(resumed)) == to_json(attribute(whole))
 
 
 def test_a_format_that_is_not_read_is_refused_in_one_line(tmp_path):

@@ -16,6 +16,7 @@ from assay.eval.report.run_page.page import write
 from assay.eval.running import timing
 from assay.eval.running.timing import System, find_timing
 from assay.eval.runs import machine_load
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySample, LatencySettings, measure
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad, Usage, read_usage
 from assay.eval.runs.summary.summary import summarise
@@ -205,7 +206,7 @@ def test_tables_say_that_others_worked_and_have_cpu_time(run, found, told, capsy
         assert re.search(r" ask 1.00 .* – +2", shown)
         assert "| words | 28.0 (" in texts[2]
         assert "| 3.50 | 2 |" in texts[2]
-    as_json = summary.as_json()
+    as_json = to_json(summary)
     assert as_json["load"] == (found and {**found.model_dump(), "disturbed": found is BUSY})
     assert as_json["cpu_ms"] == {"total": 4.5, "words": 3.5}
 

@@ -7,6 +7,7 @@ from samples.report import make_run
 
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.stored import describe_without_hits
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.analysis import compare
@@ -41,7 +42,7 @@ def test_it_is_told_at_the_head_of_everything(silent, capsys):
     page = report.write(summary)
     for text in (page.read_text(), page.with_name("report.md").read_text()):
         assert SAID in text.replace("Nothing", "nothing")
-    assert summary.as_json()["queries_without_hits"] == 3
+    assert to_json(summary)["queries_without_hits"] == 3
     assert describe(summary).tags["assay.queries_without_hits"] == "3"
     assert RunResult(silent).report.warnings[0] == SAID
     named = silent.manifest.model_copy(update={"id": "other", "name": "other"})

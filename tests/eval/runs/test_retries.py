@@ -10,6 +10,7 @@ from samples.planned_runs import Planned, make_collection
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import summarise
@@ -51,7 +52,7 @@ def test_searches_and_timed_ones_are_counted(make, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: now.append(now[-1] + seconds))
     run = make(2)
     assert run.manifest.retries == 4
-    assert summarise(run).as_json()["retries"] == 4
+    assert to_json(summarise(run))["retries"] == 4
     waited = [entry.waited for ranking in run.rankings.values() for entry in ranking.trace]
     assert waited == [0.0, WAITED, 0.0, WAITED]
     assert max(sample.milliseconds["total"] for sample in run.latency) < WAITED / 1e6

@@ -7,6 +7,7 @@ from samples.planned_runs import Planned, make_collection
 
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.execution.execution import RunSpec, execute
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.runs.summary.unanswerable_queries import examine_answering, find_unanswered
@@ -70,7 +71,7 @@ def test_shares_and_areas_by_hand(tmp_path):
 def test_the_run_says_it(tmp_path):
     summary = summarise(make(tmp_path))
     assert any(each.startswith("Nothing answers 2 of 6 queries") for each in summary.cautions)
-    figures = summary.as_json()["answering"]
+    figures = to_json(summary)["answering"]
     assert figures["unanswered"]["value"] == 0.5
     assert [item["step"] for item in figures["auc"]] == ["leg", "leg"]
     page = write(summary)

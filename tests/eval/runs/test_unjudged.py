@@ -11,6 +11,7 @@ from samples.joined_rankings import join_all
 from samples.planned_runs import make_run
 
 from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.runs.summary.unjudged import examine, share_judged
 from assay.eval.scoring import bounds, measures
@@ -204,7 +205,7 @@ def test_of_a_run(tmp_path):
     assert first.judged.low < first.judged.value < first.judged.high
     assert found["nDCG@10"].upper.value == pytest.approx(1, abs=0.2)
     assert (found["Bpref"].lower, found["Bpref"].upper) == (None, None)
-    shown = summary.as_json()["unjudged"]
+    shown = to_json(summary)["unjudged"]
     assert list(shown) == list(found)
     assert shown["Hit@1"]["judged"]["mean"] == 0.7
     assert shown["Hit@1"]["bounds"]["upper"]["mean"] == 1

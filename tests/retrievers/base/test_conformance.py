@@ -58,46 +58,44 @@ def test_configs_keep_the_rules(rule, path):
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
-# What no config at hand uses, by what it is: the settings of a pipeline.
+BM25, GRAPH = {"type": "bm25"}, {"type": "graph"}
+
+
+def combine(fusion="rrf", **legs):
+    """Return the settings of a pipeline of legs, fused where there are several."""
+    return {"legs": legs} | ({"fusion": {"type": fusion}} if len(legs) > 1 else {})
+
+
+def place(type_, engine):
+    """Return the settings of a pipeline of one leg in an engine."""
+    return combine(leg={"type": type_, "engine": {"type": engine}})
+
+
 PIPELINES = {
-    "bm25f": {"legs": {"keyword": {"type": "bm25", "weights": {}}}},
-    "code": {
-        "legs": {"keyword": {"type": "bm25"}, "code": {"type": "code"}},
-        "fusion": {"type": "rrf"},
-    },
-    "graph": {
-        "legs": {"keyword": {"type": "bm25"}, "links": {"type": "graph", "hops": 2}},
-        "fusion": {"type": "rrf"},
-    },
-    "graph beside dense": {
-        "legs": {"dense": {"type": "dense"}, "links": {"type": "graph"}},
-        "fusion": {"type": "linear"},
-    },
+    "bm25f": combine(keyword=BM25 | {"weights": {}}),
+    "code": combine(keyword=BM25, code={"type": "code"}),
+    "graph": combine(keyword=BM25, links=GRAPH | {"hops": 2}),
+    "graph beside dense": combine("linear", dense={"type": "dense"}, links=GRAPH),
     "exact and definitions": {
-        "legs": {
-            "keyword": {"type": "bm25"},
-            "exact": {"type": "exact"},
-            "terms": {"type": "definitions"},
-        },
+        **combine(keyword=BM25, exact={"type": "exact"}, terms={"type": "definitions"}),
         "fusion": {"type": "rrf", "boosts": {"exact": 10.0, "terms": 30.0}},
         "stages": [{"type": "definitions"}],
     },
     "expand and classify": {
+        **combine(dense={"type": "dense"}, keyword=BM25),
         "query": [{"type": "classify"}, {"type": "expand", "legs": ["semantic", "keyword"]}],
-        "legs": {"dense": {"type": "dense"}, "keyword": {"type": "bm25"}},
-        "fusion": {"type": "rrf"},
     },
-    "cache": {"legs": {"keyword": {"type": "bm25"}}, "cache": {"type": "memory", "size": 3}},
+    "cache": {**combine(keyword=BM25), "cache": {"type": "memory", "size": 3}},
     "filter": {
+        **combine(keyword=BM25),
         "query": [{"type": "filter", "path": "*.md", "from_query": True}],
-        "legs": {"keyword": {"type": "bm25"}},
     },
-    "postgres": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "postgres"}}}},
-    "sqlite": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "sqlite"}}}},
-    "lancedb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "lancedb"}}}},
-    "faiss": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "faiss"}}}},
-    "words": {"legs": {"words": {"type": "engine_keyword", "engine": {"type": "sqlite"}}}},
-    "chroma": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "chroma"}}}},
+    "postgres": place("native_hybrid", "postgres"),
+    "sqlite": place("native_hybrid", "sqlite"),
+    "lancedb": place("native_hybrid", "lancedb"),
+    "faiss": place("engine_dense", "faiss"),
+    "words": place("engine_keyword", "sqlite"),
+    "chroma": place("engine_dense", "chroma"),
 }
 
 

@@ -17,10 +17,7 @@ from assay.retrievers.engines.conformance import check_engine
 from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
 from assay.retrievers.legs.registry import AnyLeg
-from assay.retrievers.models.conformance import (
-    CROSS_ENCODER_RULES,
-    ENCODER_RULES,
-)
+from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.part_conformance import check_part

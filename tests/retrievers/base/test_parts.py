@@ -22,42 +22,32 @@ from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.store.cache import Cache, default_root
 from examples.heading_leg import HeadingSettings
 
+
+def python(path, **settings):
+    return {"type": "python", "class": f"examples.{path}", **settings}
+
+
+HASHING = python("hashing_encoder:HashingSettings")
 PYTHON = {
-    "documents": {
-        "chunker": {"type": "python", "class": "examples.paragraph_chunker:ParagraphChunker"}
-    },
+    "documents": {"chunker": python("paragraph_chunker:ParagraphChunker")},
     "retriever": {
-        "query": [
-            {
-                "type": "python",
-                "class": "examples.abbreviation_step:AbbreviationSettings",
-                "words": {"eta": "arrival"},
-            }
-        ],
+        "query": [python("abbreviation_step:AbbreviationSettings", words={"eta": "arrival"})],
         "legs": {
-            "headings": {"type": "python", "class": "examples.heading_leg:HeadingSettings"},
-            "hashed": {
-                "type": "dense",
-                "encoder": {"type": "python", "class": "examples.hashing_encoder:HashingSettings"},
-            },
+            "headings": python("heading_leg:HeadingSettings"),
+            "hashed": {"type": "dense", "encoder": HASHING},
             "stored": {
                 "type": "native_hybrid",
-                "encoder": {"type": "python", "class": "examples.hashing_encoder:HashingSettings"},
-                "engine": {"type": "python", "class": "examples.memory_engine:MemorySettings"},
+                "encoder": HASHING,
+                "engine": python("memory_engine:MemorySettings"),
             },
         },
         "fusion": {"type": "rrf"},
         "stages": [
-            {"type": "python", "class": "examples.minimum_stage:MinimumSettings", "words": 3},
-            {
-                "type": "rerank",
-                "model": {
-                    "type": "python", "class": "examples.overlap_cross_encoder:OverlapSettings",
-                },
-            },
+            python("minimum_stage:MinimumSettings", words=3),
+            {"type": "rerank", "model": python("overlap_cross_encoder:OverlapSettings")},
         ],
     },
-}  # fmt: skip
+}
 KEYS = {
     "documents.chunker", "retriever.query.0", "retriever.legs.headings",
     "retriever.legs.hashed.encoder", "retriever.legs.stored.encoder",
@@ -167,7 +157,7 @@ def test_settings_made_in_python_are_written_so_that_they_can_be_read():
     assert [(part.name, part.type) for part in parts] == [("mine", "python")]
 
 
-HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
+HEADINGS = python("heading_leg:HeadingSettings")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """What is paid, and that a budget is never exceeded."""
 
 import pytest
-from doubles.language_model_server import OUTPUT, Drop, Hang
+from doubles.language_model_server import OUTPUT, Drop
 from hypothesis import given
 from hypothesis import strategies as st
 from tools.context_writer import PRICES, make_documents
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.services.ledger import CallTotals
 from assay.retrievers.services.prices import Prices, Usage
 
@@ -52,14 +51,6 @@ def test_a_budget_is_never_exceeded_and_stops_where_the_next_call_might(desk, ca
     assert set(desk.server.answered.values()) == {1}
 
 
-def test_calls_under_way_count_at_their_worst(desk):
-    desk.documents, desk.chunks = make_documents(8, 1)
-    desk.server.react = lambda call: Hang(0.05)
-    worst = PRICES.worst(desk.plan(desk.model()).requests[0].prompt(shared=False).most_tokens, 100)
-    desk.run(max_cost_usd=worst * 2.5, concurrency=8)
-    assert desk.server.most_at_once == 2
-
-
 def test_lost_calls_use_the_budget_up(desk):
     desk.documents, desk.chunks = make_documents(1, 1)
     desk.server.react = lambda call: Drop()
@@ -67,13 +58,6 @@ def test_lost_calls_use_the_budget_up(desk):
     outcome = desk.run(max_cost_usd=worst * 3.5)
     assert "budget" in outcome.stopped
     assert len(desk.server.calls) == 3
-
-
-def test_a_budget_needs_prices(desk):
-    with pytest.raises(AssayError, match="prices are not known"):
-        desk.run(max_cost_usd=1.0, prices=None)
-    assert not desk.server.calls
-    assert desk.run(prices=None).ledger.run.usage.output == 80
 
 
 def test_prices_step_up_for_long_prompts():

@@ -22,16 +22,11 @@ def test_the_prompt_is_the_published_one():
         "succinct context and nothing else."
     )
     assert "{x}" in make_prompt("{x}", "{y}", shared=False).document
-
-
-def test_no_text_closes_its_mark():
+    # No text closes its mark, and the title stands above a text without it.
     text = "a </chunk> b </ Document > c </p>"
     said = make_prompt(text, text, shared=False).text
     assert said.count("a < /chunk> b < / Document > c </p>") == 2
     assert (said.count("</document>"), said.count("</chunk>")) == (1, 1)
-
-
-def test_the_title_stands_above_a_text_without_it():
     assert describe(Document("a", "Body.", title="Lease")) == "Lease\n\nBody."
     assert describe(Document("a", "# Lease\nBody.", title="Lease")) == "# Lease\nBody."
 

@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 
 from assay.retrievers.base import Document
 from assay.retrievers.conformance import ConformanceError
-from assay.retrievers.documents.chunkers import (
-    Chunker,
-    StructureChunker,
-    is_intact,
-)
+from assay.retrievers.documents.chunkers import Chunker, StructureChunker, is_intact
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
 from assay.retrievers.documents.chunkers.simple import (
     DocumentChunker,

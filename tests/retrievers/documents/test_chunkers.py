@@ -6,9 +6,7 @@ from itertools import pairwise
 import pytest
 
 from assay.retrievers.base import Document
-from assay.retrievers.documents.chunkers import (
-    StructureChunker,
-)
+from assay.retrievers.documents.chunkers import StructureChunker
 from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
 from assay.retrievers.documents.chunkers.simple import (
     FixedChunker,

@@ -179,11 +179,8 @@ def test_numbered_paragraphs():
     assert texts["sec_4_2_a_2"] == "(2) Two (see (c))."
     assert texts["sec_4_2_b_1_a"].endswith("(ii) Deeper.")
     assert texts["sec_4_2_a"].startswith("(a)(1) One.")
-
-
-def test_numbered_paragraphs_without_indentation():
-    text = "# S\n(a) x\n(1) x\n(A) x\n(i) x\n(ii) x\n(B) x\n(2) x\n(b) x\n\n# T\n(2) x\n"
-    assert [item.labels for item in parse(text).paragraphs] == [
+    flat = "# S\n(a) x\n(1) x\n(A) x\n(i) x\n(ii) x\n(B) x\n(2) x\n(b) x\n\n# T\n(2) x\n"
+    assert [item.labels for item in parse(flat).paragraphs] == [
         ("a",), ("a", "1"), ("a", "1", "A"), ("a", "1", "A", "i"), ("a", "1", "A", "ii"),
         ("a", "1", "B"), ("a", "2"), ("b",), ("2",),
     ]  # fmt: skip

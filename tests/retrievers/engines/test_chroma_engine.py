@@ -6,11 +6,7 @@ from samples.real_texts import real_texts
 from tools.extras import skip_without
 
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.stores.chroma import (
-    DATABASE,
-    ChromaSettings,
-    open_client,
-)
+from assay.retrievers.engines.stores.chroma import DATABASE, ChromaSettings, open_client
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

@@ -14,62 +14,52 @@ from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
+UNEVEN = {"dense": 20, "keyword": 50}
 ENGINES = {
-    "qdrant-edge": {"type": "qdrant-edge"},
-    "qdrant-edge dbsf": {"type": "qdrant-edge", "fusion": "dbsf"},
-    "qdrant-edge hnsw": {"type": "qdrant-edge", "exact": False},
-    "qdrant-edge weighted": {
-        "type": "qdrant-edge",
-        "weights": {"dense": 3.0, "keyword": 0.5},
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "postgres": {"type": "postgres"},
+    "qdrant-edge": {},
+    "qdrant-edge dbsf": {"fusion": "dbsf"},
+    "qdrant-edge hnsw": {"exact": False},
+    "qdrant-edge weighted": {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": UNEVEN},
+    "postgres": {},
     "postgres min-max": {
-        "type": "postgres",
         "fusion": "min-max",
         "weights": {"dense": 0.7, "keyword": 0.3},
         "text": {"rank": "ts_rank_cd", "normalisation": 0},
     },
-    "postgres hnsw": {"type": "postgres", "index": {"type": "hnsw"}},
-    "postgres ivfflat": {"type": "postgres", "index": {"type": "ivfflat", "lists": 5, "probes": 2}},
-    "postgres weighted": {
-        "type": "postgres",
-        "k": 1,
-        "weights": {"dense": 3.0, "keyword": 0.0},
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "sqlite": {"type": "sqlite"},
-    "sqlite min-max": {"type": "sqlite", "fusion": "min-max", "tokenizer": "trigram"},
+    "postgres hnsw": {"index": {"type": "hnsw"}},
+    "postgres ivfflat": {"index": {"type": "ivfflat", "lists": 5, "probes": 2}},
+    "postgres weighted": {"k": 1, "weights": {"dense": 3.0, "keyword": 0.0}, "depth": UNEVEN},
+    "sqlite": {},
+    "sqlite min-max": {"fusion": "min-max", "tokenizer": "trigram"},
     "sqlite weighted": {
-        "type": "sqlite",
         "tokenizer": "unicode61",
         "k": 1,
         "weights": {"dense": 3.0, "keyword": 0.0},
-        "depth": {"dense": 20, "keyword": 50},
+        "depth": UNEVEN,
     },
-    "lancedb": {"type": "lancedb"},
-    "lancedb linear": {
-        "type": "lancedb",
-        "fusion": "linear",
-        "fill": 0.9,
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "lancedb ivf-pq": {"type": "lancedb", "index": {"type": "ivf-pq"}},
-    "faiss": {"type": "faiss"},
-    "faiss hnsw": {"type": "faiss", "index": {"type": "hnsw", "ef": 20}},
-    "faiss hnsw-sq": {"type": "faiss", "index": {"type": "hnsw-sq", "ef": 20}},
-    "faiss ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "bits": 4}},
+    "lancedb": {},
+    "lancedb linear": {"fusion": "linear", "fill": 0.9, "depth": UNEVEN},
+    "lancedb ivf-pq": {"index": {"type": "ivf-pq"}},
+    "faiss": {},
+    "faiss hnsw": {"index": {"type": "hnsw", "ef": 20}},
+    "faiss hnsw-sq": {"index": {"type": "hnsw-sq", "ef": 20}},
+    "faiss ivf-pq": {"index": {"type": "ivf-pq", "bits": 4}},
     "faiss ivf-pq refined": {
-        "type": "faiss",
         "index": {"type": "ivf-pq", "bits": 5, "partitions": 4, "refine_factor": 3},
     },
-    "chroma": {"type": "chroma"},
-    "lancedb hnsw-sq": {"type": "lancedb", "index": {"type": "hnsw-sq", "ef": 10}},
+    "chroma": {},
+    "lancedb hnsw-sq": {"index": {"type": "hnsw-sq", "ef": 10}},
 }
 
 
+def choose(name, **changes):
+    """Return the settings of an engine, whose type is the first word of its name."""
+    values = {"type": name.split()[0], **ENGINES[name], **changes}
+    return read_settings(EngineSettings, values)
+
+
 def make(name, cache):
-    settings = read_settings(EngineSettings, ENGINES[name])
+    settings = choose(name)
     return lambda: settings.build(Resources(Cache(cache)))
 
 
@@ -108,8 +98,7 @@ def test_engines_keep_the_rules(name, rule, cache):
 )
 def test_a_list_of_weight_0_adds_no_text(name, dense, keyword, cache):
     for side, weighed in enumerate((dense, keyword)):
-        settings = read_settings(EngineSettings, ENGINES[name] | weighed)
-        with closing(settings.build(Resources(Cache(cache)))) as engine:
+        with closing(choose(name, **weighed).build(Resources(Cache(cache)))) as engine:
             index(engine)
             for query in QUERIES:
                 lists = engine.lists(query, encode(query))

@@ -63,14 +63,10 @@ def test_both_legs_move_and_keep_their_words_and_windows():
     assert {leg["depth"] for leg in legs.values()} == {20}
     moved = load_config("combine_split", engine="faiss").model_dump()["retriever"]["legs"]
     assert [leg["type"] for leg in moved.values()] == ["engine_dense", "bm25"]
-
-
-def test_what_a_keyword_leg_cannot_keep_is_named():
-    says = r"engine neo4j: retriever\.legs\.keyword: not allowed in an engine: b, k1, variant; allo"
-    with pytest.raises(AssayError, match=says):
-        load_config("hierarchical_document", engine="neo4j")
-
-
-def test_it_fuses_nothing_itself():
-    with pytest.raises(AssayError, match=r"fuses its dense and keyword search here$"):
-        load_config("native_hybrid", engine="neo4j")
+    # What a keyword leg cannot keep is named, and it fuses nothing itself.
+    for config, says in (
+        ("hierarchical_document", r"legs\.keyword: not allowed in an engine: b, k1, variant; allo"),
+        ("native_hybrid", r"fuses its dense and keyword search here$"),
+    ):
+        with pytest.raises(AssayError, match=says):
+            load_config(config, engine="neo4j")

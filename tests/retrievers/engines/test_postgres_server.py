@@ -224,13 +224,12 @@ def test_processes_share_a_server_that_the_last_to_close_stops(tmp_path):
 
 
 def test_a_server_that_does_not_start_is_told(tmp_path):
-    data = tmp_path / "postgres" / "18" / "data"
-    data.mkdir(parents=True, mode=0o777)
-    with pytest.raises(AssayError, match="the embedded server does not start: "):
-        index(make(tmp_path))
-
-
-def test_a_cache_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "postgres").write_text("no folder")
-    with pytest.raises(AssayError, match=r"^postgres: .*/postgres/18: Not a directory$"):
-        index(make(tmp_path))
+    (tmp_path / "one/postgres/18/data").mkdir(parents=True, mode=0o777)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/postgres").write_text("no folder")
+    for name, says in (
+        ("one", "the embedded server does not start: "),
+        ("other", r"^postgres: .*/postgres/18: Not a directory$"),
+    ):
+        with pytest.raises(AssayError, match=says):
+            index(make(tmp_path / name))

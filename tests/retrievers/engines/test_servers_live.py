@@ -1,58 +1,40 @@
-"""Engines on servers that run: those of the variables of URLS."""
+"""Engines on servers that run: those that a variable of the environment names."""
 
 import os
 import re
 from contextlib import closing, contextmanager
 
 import pytest
-from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import index
-from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.engines.stores.elasticsearch import ElasticsearchSettings
-from assay.retrievers.engines.stores.milvus import MilvusSettings
-from assay.retrievers.engines.stores.qdrant import QdrantSettings
-from assay.retrievers.engines.stores.redis import RedisSettings
-from assay.retrievers.engines.stores.weaviate import WeaviateSettings
+from assay.retrievers.engines.registry import ENGINES as STORES
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
-URLS = {
-    "weaviate": "WEAVIATE_URL",
-    "qdrant": "QDRANT_URL",
-    "milvus": "MILVUS_URL",
-    "elasticsearch": "ELASTICSEARCH_URL",
-    "redis": "REDIS_URL",
-}
 ENGINES = {
-    "weaviate": {"type": "weaviate"},
-    "weaviate relative score": {"type": "weaviate", "fusion": "relative_score", "alpha": 0.7},
-    "weaviate deep": {"type": "weaviate", "depth": {"dense": 110, "keyword": 110}},
-    "weaviate hnsw": {"type": "weaviate", "exact": False},
-    "qdrant": {"type": "qdrant"},
-    "qdrant dbsf": {"type": "qdrant", "fusion": "dbsf"},
+    "weaviate": {},
+    "weaviate relative score": {"fusion": "relative_score", "alpha": 0.7},
+    "weaviate deep": {"depth": {"dense": 110, "keyword": 110}},
+    "weaviate hnsw": {"exact": False},
+    "qdrant": {},
+    "qdrant dbsf": {"fusion": "dbsf"},
     "qdrant weighted": {
-        "type": "qdrant",
         "weights": {"dense": 3.0, "keyword": 0.5},
         "depth": {"dense": 20, "keyword": 50},
     },
-    "qdrant hnsw": {"type": "qdrant", "exact": False},
-    "milvus": {"type": "milvus"},
-    "milvus weighted": {"type": "milvus", "fusion": "weighted"},
-    "milvus hnsw": {"type": "milvus", "exact": False},
-    "elasticsearch": {"type": "elasticsearch"},
-    "elasticsearch standard": {"type": "elasticsearch", "bm25": {"analyzer": "standard"}},
-    "elasticsearch linear": {"type": "elasticsearch", "fusion": "linear"},
-    "elasticsearch hnsw": {
-        "type": "elasticsearch",
-        "exact": False,
-        "bm25": {"analyzer": "standard"},
-    },
-    "redis": {"type": "redis"},
-    "redis linear": {"type": "redis", "fusion": "linear", "weights": {"keyword": 0.5}},
-    "redis hnsw": {"type": "redis", "exact": False, "text": {"stop_words": False}},
+    "qdrant hnsw": {"exact": False},
+    "milvus": {},
+    "milvus weighted": {"fusion": "weighted"},
+    "milvus hnsw": {"exact": False},
+    "elasticsearch": {},
+    "elasticsearch standard": {"bm25": {"analyzer": "standard"}},
+    "elasticsearch linear": {"fusion": "linear"},
+    "elasticsearch hnsw": {"exact": False, "bm25": {"analyzer": "standard"}},
+    "redis": {},
+    "redis linear": {"fusion": "linear", "weights": {"keyword": 0.5}},
+    "redis hnsw": {"exact": False, "text": {"stop_words": False}},
 }
 
 # What a server says that lacks a licence, or a module, of Elastic's; it is then not tested.
@@ -60,21 +42,16 @@ LACKS = re.compile(
     r"licence lacks|unknown retriever|analyzer .+ has not been configured|has no query engine|"
     r"too old: FT\.HYBRID"
 )
-LiveSettings = (
-    WeaviateSettings | QdrantSettings | MilvusSettings | ElasticsearchSettings | RedisSettings
-)
 
 pytestmark = pytest.mark.live
 
 
 def read_settings(name):
     """Return the settings of an engine, or skip where its server is not named."""
-    given = ENGINES[name]
-    if not os.environ.get(URLS[given["type"]]):
-        pytest.skip(f"{URLS[given['type']]} is not set")
-    settings = TypeAdapter(EngineSettings).validate_python(given)
-    assert isinstance(settings, LiveSettings)
-    return settings
+    kind = STORES.types[name.split()[0]]
+    if not os.environ.get(kind.capabilities.address):
+        pytest.skip(f"{kind.capabilities.address} is not set")
+    return kind.model_validate({"type": name.split()[0], **ENGINES[name]})
 
 
 @pytest.fixture(scope="module", params=ENGINES)

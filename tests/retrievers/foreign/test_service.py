@@ -71,6 +71,11 @@ def test_passages_and_documents_by_id(url, tmp_path):
     assert ask(url, tmp_path, {"hits": rows}) == [("p2", 1.0), ("a.md", 2.5)]
     assert Service.asked == {"query": "what?", "k": 3}
     assert Service.token is None
+    # The service's own order counts.
+    rows = [{"id": id_, "score": 1} for id_ in ("p1", "p2", "a.md")]
+    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("p2", 1.0), ("a.md", 1.0)]
+    rows = [{"id": "p1"}, {"id": "a.md"}]
+    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("a.md", 0.5)]
 
 
 def test_services_with_chunks_of_their_own(url, tmp_path):
@@ -85,13 +90,6 @@ def test_services_with_chunks_of_their_own(url, tmp_path):
     rows[1]["text"] = "irst. Sec"
     found = ask(url, tmp_path, {"hits": rows})
     assert found == [("a.md[0:13]", 3.0), ("a.md[1:10]", 2.0), ("p2", 1.0)]
-
-
-def test_the_services_own_order_counts(url, tmp_path):
-    rows = [{"id": id_, "score": 1} for id_ in ("p1", "p2", "a.md")]
-    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("p2", 1.0), ("a.md", 1.0)]
-    rows = [{"id": "p1"}, {"id": "a.md"}]
-    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("a.md", 0.5)]
 
 
 def test_a_service_tells_its_steps(url, tmp_path):

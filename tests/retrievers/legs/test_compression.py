@@ -35,19 +35,15 @@ def test_int8_scores_are_cosines_but_for_half_a_step():
     assert 0 < errors.max() < 0.02
 
 
-def test_binary_scores_are_the_cosines_of_the_signs():
+def test_scores_of_signs_and_of_the_first_dimensions():
     vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]  # not a multiple of 8
-    found = dict(CompressedVectors(vectors, None, "binary", None).search(query, 50))
-    wanted = (np.sign(vectors) @ np.sign(query)) / 30
-    assert [found[i] for i in range(50)] == pytest.approx(wanted)
-
-
-def test_the_first_dimensions_are_at_unit_length_again():
-    vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]
-    found = dict(CompressedVectors(vectors, 10, "none", None).search(query, 50))
     heads = vectors[:, :10] / np.linalg.norm(vectors[:, :10], axis=1, keepdims=True)
-    wanted = heads @ query[:10] / np.linalg.norm(query[:10])
-    assert [found[i] for i in range(50)] == pytest.approx(wanted, abs=1e-6)
+    for dimensions, form, wanted in (
+        (None, "binary", (np.sign(vectors) @ np.sign(query)) / 30),
+        (10, "none", heads @ query[:10] / np.linalg.norm(query[:10])),
+    ):
+        found = dict(CompressedVectors(vectors, dimensions, form, None).search(query, 50))
+        assert [found[i] for i in range(50)] == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)

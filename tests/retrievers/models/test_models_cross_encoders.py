@@ -21,6 +21,9 @@ def test_the_answer_comes_first(model_workshop):
     assert max(scores) == scores[3]
     # About 9.2; with the passage not marked as the second part, 7.2. Digits differ between CPUs.
     assert scores[3] > 8.2
+    # A score does not depend on the other texts, nor on threads.
+    alone = CrossEncoderSettings().build(replace(model_workshop, threads=1))
+    assert [alone.score(QUERY, [text])[0] for text in (*OTHERS, ANSWER)] == scores
 
 
 def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop):
@@ -45,11 +48,3 @@ def test_refuses_what_cannot_work(given, problem, model_workshop):
         CrossEncoderSettings.model_validate(given).build(model_workshop)
     adapter = TypeAdapter(CrossEncoderSettings)
     assert adapter.validate_python("owner/name") == CrossEncoderSettings(model="owner/name")
-
-
-def test_a_score_does_not_depend_on_the_other_texts(model_workshop):
-    texts = [*OTHERS, ANSWER, ANSWER * 20]
-    together = CrossEncoderSettings().build(model_workshop).score(QUERY, texts)
-    alone = CrossEncoderSettings().build(replace(model_workshop, threads=1))
-    assert [alone.score(QUERY, [text])[0] for text in texts] == together
-    assert alone.score(QUERY, texts[::-1]) == together[::-1]

@@ -150,13 +150,9 @@ def test_a_file_is_read_once_unless_it_changes(pin, resources, monkeypatch):
     (path.parents[1] / VERIFIED).write_text("[")
     fetch(pin, resources)
     assert read == [path] * 4
-
-
-def test_a_cache_that_cannot_be_written_is_read(pin, resources):
-    folder = fetch(pin, resources).path
-    (folder / VERIFIED).unlink()
-    (folder / VERIFIED).mkdir()
-    assert fetch(pin, resources).path == folder
+    (path.parents[1] / VERIFIED).unlink()  # a cache that cannot be written is read
+    (path.parents[1] / VERIFIED).mkdir()
+    assert fetch(pin, resources).path == path.parents[1]
 
 
 def test_the_way_out_names_the_build(tmp_path):

@@ -32,12 +32,7 @@ TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawn
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider, serve, resources):
-    check_part(choose_encoder(serve(), provider), resources)
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_rows_keep_their_order_and_kinds_are_told_apart(provider, serve, resources):
+def test_every_provider_keeps_order_kinds_prefixes_and_rules(provider, serve, resources):
     server = serve()
     encoder = choose_encoder(server, provider, dimensions=8, batch=2).open(resources)
     rows = encoder.encode_passages(TEXTS)
@@ -46,20 +41,17 @@ def test_rows_keep_their_order_and_kinds_are_told_apart(provider, serve, resourc
     assert len(server.calls) == 4
     kinds = [find_kind(call.body) for call in server.calls]
     assert len(set(kinds)) == (1 if provider == "openai" else 2)
+    server.asked.clear()
+    prefixes = {"query_prefix": "query: ", "passage_prefix": "text: "}
+    encoder = choose_encoder(server, provider, **prefixes).open(resources)
+    encoder.encode_passages(["fox"])
+    encoder.encode_query("fox")
+    assert server.asked == ["text: fox", "query: fox"]
+    check_part(choose_encoder(serve(), provider), resources)
 
 
 def find_kind(body):
     return next((body[key] for key in ("input_type", "task") if key in body), None)
-
-
-def test_prefixes_are_put_before(serve, resources):
-    server = serve()
-    encoder = choose_encoder(server, query_prefix="query: ", passage_prefix="text: ").open(
-        resources
-    )
-    encoder.encode_passages(["fox"])
-    encoder.encode_query("fox")
-    assert server.asked == ["text: fox", "query: fox"]
 
 
 @pytest.mark.parametrize(

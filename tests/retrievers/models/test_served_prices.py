@@ -1,7 +1,5 @@
 """Prices of served models, and the ledger that several processes share."""
 
-import json
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -106,14 +104,6 @@ def test_what_is_committed_never_exceeds_the_budget(calls, budget, folder):
             getattr(ledger, end)(call)
 
 
-def test_many_at_once_share_one_budget(tmp_path):
-    path = tmp_path / "ledgers" / "ledger.jsonl"
-    ledgers = [CostLedger(path, ONE, 40.0) for _ in range(4)]
-    with ThreadPoolExecutor(8) as pool:
-        granted = list(pool.map(lambda i: ledgers[i % 4].reserve(1, 0), range(80)))
-    assert sum(call is not None for call in granted) == 40
-
-
 @pytest.mark.parametrize("without_locks", [False, True])
 def test_a_budget_holds_in_any_order(tmp_path, *, without_locks):
     exceeded = 0
@@ -131,19 +121,6 @@ def spend(own):
         own.reserve(1, 0)
 
 
-def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    call = CostLedger(path, ONE, 10.0).reserve(4, 0)
-    with path.open("a") as file:
-        file.write('{"call": "x", "most_pro')
-    later = CostLedger(path, ONE, 10.0)
-    assert later.reserve(7, 0) is None
-    assert later.reserve(6, 0)
-    rows = path.read_text().splitlines()
-    assert json.loads(rows[0])["call"] == call
-    assert json.loads(rows[-1])["most_prompt"] == 6
-
-
 def test_an_account_holds_over_ends_tears_and_another_process(tmp_path):
     path = tmp_path / "new" / "job" / "ledger.jsonl"
     with CostLedger(path, ONE, 20.0) as own:
@@ -158,7 +135,7 @@ def test_an_account_holds_over_ends_tears_and_another_process(tmp_path):
         own.release(str(calls[0]))
         own.settle(str(calls[1]), Usage(1))
         own.lose(str(calls[2]))
-        assert own.run.as_json()["lost_usd"] == 4.0
+        assert own.run.lost_usd == 4.0
     with path.open("a") as file:
         file.write('{"call": "x", "most_pro')
     with CostLedger(path, ONE, 20.0) as later:

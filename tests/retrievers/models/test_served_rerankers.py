@@ -24,15 +24,11 @@ TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider, serve, resources):
-    check_part(choose_reranker(serve(), provider), resources)
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
 def test_scores_keep_their_order_in_calls_of_any_size(provider, serve, resources):
     texts = [f"{text} {i}" for i in range(10) for text in TEXTS]
     scores = choose_reranker(serve(), provider).build(resources).score("red fox", texts)
     assert scores == pytest.approx([rate("red fox", text) for text in texts])
+    check_part(choose_reranker(serve(), provider), resources)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Seconds of indexing mean the same in a first run and in one that finds all in the cache."""
 
-from dataclasses import replace
-
 import pytest
 from tools.processes import ROOT
 
 from assay.eval.configs.config import load_config
 from assay.eval.report.run_page.indexing import tabulate_index
-from assay.retrievers.base import Document, Passage
+from assay.retrievers.base import Document
 from assay.retrievers.models.caching import SECONDS_KIND
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -59,15 +57,6 @@ def test_what_is_new_is_added_to_what_was_known(fresh):
     for stage in ("chunk", "dense.embed"):
         assert after.seconds[stage] > before.seconds[stage]
     assert index(fresh, config).seconds == after.seconds
-
-
-def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh):
-    documents = tuple(
-        replace(item, passages=(Passage(f"{item.id}#0", 0, 6),)) for item in DOCUMENTS
-    )
-    report = index(fresh, configure(), documents)
-    assert report.seconds["chunk"] == 0
-    assert "chunk" not in report.cached
 
 
 def test_seconds_that_were_not_kept_are_not_made_up(fresh):

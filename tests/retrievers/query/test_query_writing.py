@@ -5,15 +5,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from doubles.language_model_server import (
-    KEY,
-    OUTPUT,
-    Body,
-    Hang,
-    LanguageModelServer,
-    Say,
-    Status,
-)
+from doubles.language_model_server import KEY, OUTPUT, Body, Hang, LanguageModelServer, Say, Status
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -195,20 +187,6 @@ def test_a_degraded_search_says_so_and_finds_what_the_query_finds(ask, resources
     assert len(ranking.degraded) == 1
     assert ranking.degraded[0].startswith("multi_query: ")
     assert not plain.degraded
-
-
-def test_a_budget_is_never_exceeded(ask, resources):
-    server = ask(say("x"))
-    dear = dict.fromkeys(PRICES, 100.0)
-    step = make(server, resources, "multi_query", prices=dear, max_cost_usd=0.1)
-    with pytest.raises(AssayError, match=r"budget of 0\.1 USD"):
-        [step.apply(LegQuery(f"query {number}")) for number in range(99)]
-    spent = len(server.calls)
-    with pytest.raises(AssayError, match=r"budget of 0\.1 USD"):
-        make(server, resources, "multi_query", prices=dear, max_cost_usd=0.1).apply(LegQuery("q"))
-    assert len(server.calls) == spent
-    with pytest.raises(AssayError, match="give prices"):
-        make(server, resources, "hyde", max_cost_usd=0.1)
 
 
 def test_what_does_not_fit_is_refused():

@@ -6,11 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from doubles.language_model_server import (
-    OUTPUT,
-    Say,
-    Status,
-)
+from doubles.language_model_server import OUTPUT, Say, Status
 from tools.extras import skip_without
 from tools.llm_fixtures import MOST_OUTPUT, PRICES, ask, end, say
 

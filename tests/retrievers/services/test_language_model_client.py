@@ -6,10 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from doubles.language_model_server import (
-    Body,
-    Status,
-)
+from doubles.language_model_server import Body, Status
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, ask, end, say
 

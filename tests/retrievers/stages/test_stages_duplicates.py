@@ -132,14 +132,11 @@ def test_mmr_by_hand(angles):
     assert ids(result.hits) == ["a", "c", "b"]
     assert [hit.score for hit in result.hits] == pytest.approx([0.5, 0, -0.0424], abs=1e-4)
     assert result.counts == {"in": 3, "out": 3, "moved": 2}
-
-
-def test_mmr_may_take_scores_as_they_are(angles):
+    # Scores may be taken as they are.
     hits = make_hits([make_chunk("a", "0"), make_chunk("b", "90")], [0.9, 0.8])
-    scaled = apply(make_mmr(angles), hits).hits
-    plain = apply(make_mmr(angles, relevance="score"), hits).hits
-    assert [hit.score for hit in scaled] == pytest.approx([0.7, 0.0], abs=1e-6)
-    assert [hit.score for hit in plain] == pytest.approx([0.63, 0.56], abs=1e-6)
+    for settings, scores in (({}, [0.7, 0.0]), ({"relevance": "score"}, [0.63, 0.56])):
+        found = apply(make_mmr(angles, **settings), hits).hits
+        assert [hit.score for hit in found] == pytest.approx(scores, abs=1e-6)
 
 
 def test_mmr_chooses_what_is_unlike_the_pinned_hits_which_stay_first(angles):

@@ -79,19 +79,6 @@ def test_a_folder_is_made_once(tmp_path):
     assert (second.path / "file").read_text() == "content"
 
 
-def test_a_failed_folder_leaves_nothing(tmp_path):
-    cache = Cache(tmp_path)
-
-    def fail(path):
-        (path / "half").write_text("half")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        cache.folder("kind", "key", fail)
-    folder = cache.folder("kind", "key", lambda path: (path / "whole").touch())
-    assert {path.name for path in folder.path.iterdir()} == {"whole", "assay.json"}
-
-
 def test_usage_and_clear(tmp_path):
     cache = Cache(tmp_path)
     cache.put_many("values", {"a": b"1"})

@@ -52,14 +52,10 @@ def test_one_that_is_locked_is_told_and_stays(base, monkeypatch):
     assert not list(base.path.parent.glob("*.broken-*"))
 
 
-def test_readers_and_a_writer_go_on_beside_each_other(base):
-    put(base, "a")
-    with closing(sqlite3.connect(base.path)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
 def test_one_that_others_removed_is_made_anew(base):
     put(base, "a")
+    with closing(sqlite3.connect(base.path)) as connection:  # readers go on beside a writer
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     base.path.unlink()
     put(base, "b")
     assert keys(base) == ["b"]

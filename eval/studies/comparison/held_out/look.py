@@ -1,11 +1,10 @@
 """A look at the held-out questions of a project: is a pipeline better than the incumbent?"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from assay.eval.running.experiment import Experiment, find_run
 from assay.eval.runs import environment
 from assay.eval.runs.execution.execution import make_ready
 from assay.eval.runs.execution.unstored import search_unstored
+from assay.eval.runs.json_form import in_json, to_json
 from assay.eval.runs.stored import StoredRun, describe_degraded
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import HEADLINE, check_rising
@@ -48,6 +48,7 @@ METHOD = (
 )
 
 
+@in_json(..., "verdict", but=("names",), base="names.0", other="names.1")
 @dataclass(frozen=True)
 class HeldOut:
     """The answer of held-out questions on a pipeline.
@@ -76,12 +77,6 @@ class HeldOut:
     spent: int
     left: int
     answered: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the answer as JSON values."""
-        base, other = self.names
-        rest = {key: value for key, value in asdict(self).items() if key != "names"}
-        return {"base": base, "other": other, **rest, "verdict": self.verdict}
 
     @property
     def verdict(self) -> str:
@@ -239,7 +234,7 @@ def report(found: HeldOut) -> Report:
         ("Looks", f"{found.spent} spent, {found.left} of {LOOKS} left; {FILE} has them"),
     ]
     return Report(
-        id=f"look-{digest(found.as_json())[:8]}",
+        id=f"look-{digest(to_json(found))[:8]}",
         kind="look",
         title=f"{other} against {base} on {found.held_out}",
         subject=(count(found.questions, "question"),),

@@ -11,6 +11,7 @@ from assay.eval.report.page import dump, render_page
 from assay.eval.report.renderers import markdown
 from assay.eval.report.renderers.page import show_table
 from assay.eval.runs.files import MARKDOWN, PAGE, encode_json
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.comparison.comparison import COMPARISON, FIRST, TABLE, Comparison
 from assay.eval.studies.comparison.first_hits import render_first_hits
 from assay.eval.studies.comparison.frame import render_differences
@@ -50,7 +51,7 @@ def write(compared: Comparison, reports: Path) -> Path:
         tables={key: show_table(table) for key, table in tables.items()},
         data=dump(view.details),
     )
-    write_atomically(folder / COMPARISON, encode_json(compared.as_json()))
+    write_atomically(folder / COMPARISON, encode_json(to_json(compared)))
     write_atomically(folder / TABLE, render_differences(compared).encode())
     write_atomically(folder / FIRST, render_first_hits(compared).encode())
     write_atomically(folder / MARKDOWN, markdown.render(told).encode())

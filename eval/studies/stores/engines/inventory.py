@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, cast
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast
 
 from assay.eval.configs.engine_settings import (
     ConfiguredEngine,
@@ -11,6 +11,7 @@ from assay.eval.configs.engine_settings import (
     list_engines,
     read_engine,
 )
+from assay.eval.runs.json_form import in_json
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.engines.copies import list_leftovers, remove_leftover
@@ -87,6 +88,7 @@ class ProviderState:
     note: str
 
 
+@in_json(..., but=("remove",))
 @dataclass(frozen=True, slots=True)
 class Removable:
     """Data that an engine keeps and that can be removed; `bytes` is None if unknown."""
@@ -97,10 +99,6 @@ class Removable:
     detail: str
     bytes: int | None
     remove: Callable[[], None]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields without `remove` as JSON values."""
-        return {name: value for name, value in asdict(self).items() if name != "remove"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The parity result of one engine on one collection."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from assay.eval.runs.json_form import in_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.differences import Difference
@@ -16,6 +17,7 @@ from assay.eval.studies.stores.parity.verdicts import (
 )
 
 
+@in_json(..., "verdict", "counts", but=("claims",), verdicts="different", claim="claims")
 @dataclass(frozen=True)
 class Parity(EngineFinding):
     """The parity of one engine with its settings on the queries of one collection.
@@ -52,15 +54,7 @@ class Parity(EngineFinding):
         """The number of queries by verdict."""
         return count_verdicts(self.verdicts)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; identical queries are only counted."""
-        values = asdict(self)
-        del values["claims"]
-        return values | {
-            "verdict": self.verdict,
-            "counts": self.counts,
-            "verdicts": {
-                query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
-            },
-            "claim": self.claims.as_json(),
-        }
+    @property
+    def different(self) -> dict[str, QueryVerdict]:
+        """The verdicts on queries that are not identical."""
+        return {query: told for query, told in self.verdicts.items() if told != "identical"}

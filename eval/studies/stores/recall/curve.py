@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
+from assay.eval.runs.json_form import in_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.stores.engines.engine_bench import EngineFinding, Percentiles
 
@@ -14,6 +13,7 @@ MEASURE = "nDCG@10"
 DEPTHS = (10, 100)
 
 
+@in_json(..., "exact")
 @dataclass(frozen=True)
 class Point:
     """Dense search with one value of the setting.
@@ -44,10 +44,6 @@ class Point:
         """True for exact search, the reference of the others."""
         return self.value is None
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {**TypeAdapter(Point).dump_python(self, mode="json"), "exact": self.exact}
-
 
 @dataclass(frozen=True)
 class Curve(EngineFinding):
@@ -66,7 +62,3 @@ class Curve(EngineFinding):
     def axes(self) -> str:
         """The varied setting and filter, in words."""
         return " and ".join(filter(None, (self.key, "filter" if self.filters else "")))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return vars(self) | {"points": [point.as_json() for point in self.points]}

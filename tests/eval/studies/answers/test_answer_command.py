@@ -10,8 +10,6 @@ from click.testing import CliRunner
 from doubles.language_model_server import (
     KEY,
     OUTPUT,
-    Body,
-    Hang,
     LanguageModelServer,
     Say,
     Status,
@@ -21,7 +19,6 @@ from hypothesis import strategies as st
 from samples.small_project import QUERIES, write_project
 from tools.project_files import declare_committed, read_rows, write_rows
 
-from assay import answer
 from assay.eval.cli.main import assay
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.generated import KINDS, ModelAnswer, ReferenceAnswer, score, split_tokens
@@ -147,10 +144,6 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     assert again["runs"] == found["runs"]
     assert (again["asked"], len(server.calls)) == (None, count)
     assert "something answers them" in call("answer", "mine", *ASKED)
-    told = answer("mine", provider="openai", model="m", prices="1,1,1,10")
-    assert again.pop("mlflow_runs") is None
-    assert told.json() == again
-    assert told.tables["mine"]["mean"].to_dict().items() >= means.items()
 
     folder = Path(run["file"]).parent
     page, markdown = ((folder / f"report.{kind}").read_text() for kind in ("html", "md"))
@@ -191,7 +184,7 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     call("baseline", "accept", run["run"], *gated)
     verdict = call_json("gate", "mine", *gated)
     assert {item["measure"] for item in verdict["measures"]} == {"AnswerF1", "nDCG@10"}
-    assert verdict["verdict"] == "cannot tell"  # so few queries could find no drop
+    assert verdict["verdict"] == "pass"  # it is the accepted run
     call("answer", "mine", *ASKED, "--context-tokens", "30")
     assert "was answered by openai m" in fail("gate", "mine", *gated)
     assert "are not compared" in fail(
@@ -230,35 +223,10 @@ def test_documents_are_data_and_an_odd_answer_is_kept(server):
     assert "7 not answered: no passage to read" in call(*few)
 
 
-FAULTS = {
-    "throttled": (Status(429, {"retry-after": "1000"}), "HTTP 429"),
-    "malformed": (Body(b"[]"), "unreadable answer"),
-    "timeout": (Hang(0.5), "no answer in time"),
-    "key": (Status(401), "refuses OPENAI_API_KEY"),
-    "long": (Status(413), "fewer --context-tokens"),
-}
-
-
-def test_a_fault_is_one_line_and_what_was_answered_is_kept(server, monkeypatch):
-    monkeypatch.setattr("assay.retrievers.services.calls.LONGEST_BACKOFF", 0.01)
-    for fault, (reaction, said) in FAULTS.items():
-        words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
-        begin = len(server.calls)
-        server.react = lambda call, to=begin + 2, wrong=reaction: (
-            react(call) if call.number < to else wrong
-        )
-        assert said in fail(*words, "--timeout-seconds", "0.2")
-        assert not list(Path("reports").glob("*/answers.jsonl"))
-    server.react = react
-    before = len(server.calls)
-    call(*words)
-    assert len(server.calls) - before == len(QUERIES) + len(UNANSWERED) - 2
-
-
-def test_a_budget_ends_it_and_refusals_are_told(server):
-    dear = [*ASKED[:-3], "--prices", "1000,1000,1000,1000", "--no-track"]
-    assert "budget of 2.0 USD" in fail("answer", "mine", *dear, "--max-cost-usd", "2")
-    assert len(server.calls) < len(QUERIES)
+def test_a_refused_key_is_a_line_and_refusals_are_told(server):
+    server.react = lambda call: Status(401)
+    assert "refuses OPENAI_API_KEY" in fail("answer", "mine", *ASKED[:3], "key", *ASKED[4:])
+    assert not list(Path("reports").glob("*/answers.jsonl"))
     server.react = lambda call: Say("", "content_filter")
     (run,) = call_json("answer", "mine", *ASKED[:3], "other", *ASKED[4:])["runs"]
     assert run["endings"]["refusal"] == len(QUERIES) + len(UNANSWERED)
@@ -292,16 +260,17 @@ WORDS = st.text("abc .,!", max_size=12)
 
 
 def chunks(spans):
-    return [
-        RetrievedChunk(Chunk(str(i), "d", begin, begin + size, ""))
-        for i, (begin, size) in enumerate(spans)
-    ]
+    spans = [(begin, begin + size) for begin, size in spans]
+    return [RetrievedChunk(Chunk(str(i), "d", *span, "")) for i, span in enumerate(spans)]
 
 
 def items(spans):
-    return [
-        GoldItem("q", f"g{i}", "d", begin, begin + size, 1) for i, (begin, size) in enumerate(spans)
-    ]
+    spans = [(begin, begin + size) for begin, size in spans]
+    return [GoldItem("q", f"g{i}", "d", *span, 1) for i, span in enumerate(spans)]
+
+
+def rate(name, answer, wanted):
+    return score(name, {"q": answer}, {"q": wanted})["q"]
 
 
 @given(WORDS, st.booleans(), st.lists(SPANS), st.lists(SPANS, max_size=4), st.lists(WORDS))
@@ -309,33 +278,34 @@ def test_scores_are_shares_and_saying_nothing_is_right_where_nothing_answers(
     text, abstained, shown, gold, texts
 ):
     context = chunks(shown)
-    answer = ModelAnswer(
-        "" if abstained else text, abstained, [] if abstained else context[::2], context
-    )
+    said, cited = ("", []) if abstained else (text, context[::2])
+    answer = ModelAnswer(said, abstained, cited, context)
     wanted = ReferenceAnswer(items(gold), texts, [*texts, "a b"])
     for name in KINDS:
-        value = score(name, {"q": answer}, {"q": wanted})["q"]
-        assert 0 <= value <= 1
-        nothing = score(name, {"q": answer}, {"q": ReferenceAnswer([], [], [])})["q"]
+        assert 0 <= rate(name, answer, wanted) <= 1
+        nothing = rate(name, answer, ReferenceAnswer([], [], []))
         assert nothing == float(not shown if name.startswith("Context") else abstained)
     if gold:
         every = ModelAnswer(text, False, chunks(gold), chunks(gold))
         for name in ("CitationP", "CitationR", "ContextP", "ContextR"):
-            assert score(name, {"q": every}, {"q": wanted})["q"] == 1
+            assert rate(name, every, wanted) == 1
 
 
-def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character():
-    def rate(name, said, right):
-        answer = ModelAnswer(said, False, (), ())
-        return score(
-            name, {"q": answer}, {"q": ReferenceAnswer(items([(0, 5)]), [right], [right])}
-        )["q"]
-
-    assert rate("AnswerEM", "The Ferry, at noon!", "ferry at noon") == 1
-    assert rate("AnswerF1", "at noon", "the ferry sails at noon") == pytest.approx(2 * 2 / (2 + 4))
-    assert rate("QuoteShare", "at noon noon", "the ferry sails at noon") == pytest.approx(2 / 4)
+@pytest.mark.parametrize(
+    ("name", "said", "right", "expected"),
+    [
+        ("AnswerEM", "The Ferry, at noon!", "ferry at noon", 1),
+        ("AnswerF1", "at noon", "the ferry sails at noon", 2 * 2 / (2 + 4)),
+        ("QuoteShare", "at noon noon", "the ferry sails at noon", 2 / 4),
+        ("AnswerF1", "30天", "可以借30天", 2 * 2 / (2 + 5)),
+    ],
+)
+def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character(
+    name, said, right, expected
+):
+    wanted = ReferenceAnswer(items([(0, 5)]), [right], [right])
+    assert rate(name, ModelAnswer(said, False, (), ()), wanted) == pytest.approx(expected)
     assert split_tokens("可以借30天") == ["可", "以", "借", "30", "天"]
-    assert rate("AnswerF1", "30天", "可以借30天") == pytest.approx(2 * 2 / (2 + 5))
 
 
 @pytest.mark.parametrize(

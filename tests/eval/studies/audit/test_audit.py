@@ -1,7 +1,5 @@
 """What two means can show, against SciPy, enumeration and simulation."""
 
-import json
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -96,15 +94,3 @@ def test_what_cannot_be_is_one_line(options, line):
     done = CliRunner().invoke(assay, ["audit", *options.split()])
     assert done.exit_code != 0
     assert line in (done.output if done.exit_code == 2 else str(done.exception))
-
-
-def test_the_command_line_says_the_same(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
-    words = ["audit", "-n", "250", "--base", ".71", "--new", ".74", "--json"]
-    done = CliRunner().invoke(assay, words)
-    found = json.loads(done.output)
-    expected = audit(250, 0.71, 0.74)
-    assert found["readings"] == json.loads(json.dumps(expected.json()["readings"]))
-    assert found["shown_below"] == pytest.approx(
-        0.03 * np.sqrt(250) / scipy.stats.t.ppf(0.975, 249)
-    )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.cli.demo import print_comparison
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.differences import Contrast, judge_family
@@ -68,7 +69,7 @@ def test_runs_are_ranked_and_all_pairs_judged(compared):
 
 def test_the_order_in_which_runs_are_given_changes_nothing(runs):
     told = {
-        json.dumps(compare(list(order), MEASURES, all_pairs=True).as_json())
+        json.dumps(to_json(compare(list(order), MEASURES, all_pairs=True)))
         for order in permutations(runs)
     }
     assert len(told) == 1

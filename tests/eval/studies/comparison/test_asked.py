@@ -8,6 +8,7 @@ import pytest
 from samples.planned_runs import make_run
 
 from assay.eval.collections.collection import Query
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.asked import describe_kind, read_log, weigh
 from assay.eval.studies.comparison.page import write
@@ -103,7 +104,7 @@ def test_the_verdict_says_whether_it_holds_for_the_log(tmp_path, short, long, sa
 
 def test_json_page_and_markdown_have_it(tmp_path):
     compared = make_compared(tmp_path, 1, 9)
-    told = compared.as_json()["asked"]
+    told = to_json(compared)["asked"]
     assert told["questions"] == 10
     page = write(compared, tmp_path)
     line = "For questions as long and of such forms as the 10 in log.txt, it holds"

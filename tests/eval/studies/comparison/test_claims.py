@@ -7,6 +7,7 @@ import pytest
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.groups import Group
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.groups import (
     estimate_grouped_difference,
@@ -80,7 +81,7 @@ def test_where_the_claims_differ_the_other_is_said_too(tmp_path):
     assert told.startswith(f"other and base could be equally good {DOCUMENTS}: ")
     assert "For new questions on these documents other is better than base." in told
     assert sampled.pairs[0].headline.p == compared.pairs[0].opposite.p
-    claim, (other,) = (compared.as_json()[key] for key in ("claim", "others"))
+    claim, (other,) = (to_json(compared)[key] for key in ("claim", "others"))
     assert claim["sentence"].startswith("This holds for new questions on these documents; on ")
     facts = ("about", "groups", "effective_groups", "strength")
     assert [claim[key] for key in facts] == ["questions", 21, 21.0, "decides"]

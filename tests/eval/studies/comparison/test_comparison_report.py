@@ -15,6 +15,7 @@ from samples.report import HOSTILE, QUERIES, make_run
 from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
@@ -75,7 +76,7 @@ def test_the_same_comparison_gives_the_same_files_without_markup_of_others(
     assert page.parent.name.startswith("compare-initials-endings-fused-harbour-")
     assert write(compare(runs), tmp_path) == page
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
-    assert json.loads(files["comparison.json"]) == json.loads(json.dumps(compared.as_json()))
+    assert json.loads(files["comparison.json"]) == json.loads(json.dumps(to_json(compared)))
     others = compare(runs, effect=0.1), compare(runs, ("MRR@10",)), compare(runs[::-1])
     assert len({compared.id, *(other.id for other in others)}) == 4
 

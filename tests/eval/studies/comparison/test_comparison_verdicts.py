@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from samples.planned_runs import make_collection, make_run
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.significance import find_detectable
 from assay.eval.studies.comparison.analysis import compare, judge_stages
 from assay.eval.studies.comparison.differences import (
@@ -180,7 +181,7 @@ def test_types_that_differ_in_opposite_directions_are_named(folder):
     first, second = (pair.types_differ for pair in compared.pairs)
     assert first <= 0.05
     assert second is not None
-    told = compared.as_json()["others"][0]
+    told = to_json(compared)["others"][0]
     assert (told["conclusion"], told["types_differ"]) == (compared.conclusions[0], first)
     (sentence,) = compare([base, mixed], ("MRR@10",)).conclusions
     told = "But types of query differ in opposite directions: ids −0.389, words +0.500."

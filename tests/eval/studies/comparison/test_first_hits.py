@@ -9,6 +9,7 @@ from samples.planned_runs import make_run
 from samples.report import HOSTILE
 from samples.report import make_run as make_hostile_run
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.first_hits import find_first_hits, render_first_hits
 from assay.eval.studies.comparison.frame import make_result
@@ -65,4 +66,4 @@ def test_the_page_holds_so_many_and_says_what_it_leaves_out(compared, tmp_path, 
     assert len(held) == 12
     assert {query["id"] for query in held} <= {f"q{i}" for i in range(40) if BASE[i] != OTHER[i]}
     assert "The 28 questions that change least" in write(compared, tmp_path).read_text()
-    assert json.dumps(compared.as_json()).count("text number") == 0, "the JSON stays small"
+    assert json.dumps(to_json(compared)).count("text number") == 0, "the JSON stays small"

@@ -6,6 +6,7 @@ import pytest
 
 from assay.eval.api import compare, run
 from assay.eval.cli.demo import print_comparison
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.page import write
@@ -51,7 +52,7 @@ def test_every_face_leads_with_it(compared, tmp_path, capsys):
     assert compared._repr_html_().index(LEAD) < compared._repr_html_().index("is better than")
     print_comparison(found)
     assert capsys.readouterr().out.startswith(LEAD)
-    assert found.as_json()["verdict"][0] == lead
+    assert to_json(found)["verdict"][0] == lead
     page = write(found, tmp_path)
     for file in (page, page.with_name("report.md")):
         text = file.read_text()

@@ -1,17 +1,14 @@
 """`assay contexts` on small collections, against a server on this machine."""
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from doubles.language_model_server import KEY, LanguageModelServer, Status
+from doubles.language_model_server import KEY, LanguageModelServer
+from tools.command_line import check_error, invoke
 from tools.own_cache import make_cache
 from tools.project_files import read_rows, write_native, write_rows
 
-from assay.eval.cli.main import assay
 from assay.eval.collections.loading import load
-from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[4]
 PRICES = "1,1.25,0.1,5"
@@ -56,17 +53,8 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def call(collection, *arguments, provider="anthropic"):
-    given = ["contexts", str(collection), "--provider", provider, *arguments]
-    return CliRunner().invoke(assay, given)
-
-
-def check_error(result, *words):
-    assert isinstance(result.exception, AssayError), result.output
-    message = str(result.exception)
-    assert "\n" not in message
-    for word in words:
-        assert word in message
+def call(collection, *arguments):
+    return invoke("contexts", collection, "--provider", "anthropic", *arguments)
 
 
 @pytest.mark.slow
@@ -115,44 +103,6 @@ def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     assert call(folder, "--output", str(place)).exception is None
     assert "About" in place.read_text()
     assert call(folder).exception is None  # the same content
-
-
-def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    folder = make_native(tmp_path / "law")
-    result = call(folder, "--dry-run", "--prices", PRICES)
-    assert "USD by the bytes sent" in result.stdout
-    found = json.loads(call(folder, "--dry-run", "--json", "--prices", PRICES).stdout)
-    assert found["to_ask"] == 4
-    assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
-    monkeypatch.delenv("ANTHROPIC_BASE_URL")
-    assert "prices of 2026-11" in call(folder, "--dry-run").stdout
-    assert not server.calls
-    assert list(folder.glob("contexts*")) == []
-
-
-def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    server.react = lambda asked: Status(400) if asked.number == 2 else None
-    result = call(folder, "--concurrency", "1")
-    check_error(result, "HTTP 400", "goes on from there")
-    assert list(folder.glob("contexts*")) == []
-    server.react = lambda asked: None
-    assert call(folder).exception is None
-    assert set(server.answered.values()) == {1}
-
-
-def test_the_budget_holds_over_runs(server, tmp_path):
-    folder = make_native(tmp_path / "law")
-    small = ("--prices", PRICES, "--max-cost-usd", "0.0016", "--concurrency", "1")
-    result = call(folder, *small)
-    check_error(result, "the budget of 0.0016 USD allows no further call")
-    made = len(server.calls)
-    assert 0 < made < 4
-    check_error(call(folder, *small), "budget")
-    assert len(server.calls) == made
-    assert call(folder, *small[:2], "--max-cost-usd", "1").exception is None
-    assert set(server.answered.values()) == {1}
 
 
 def test_a_wrong_option_is_one_line(server, tmp_path):

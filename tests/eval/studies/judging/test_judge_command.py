@@ -9,15 +9,13 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
-from click.testing import CliRunner
 from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.judged_guide import APT
 from samples.small_project import write_project
+from tools.command_line import invoke, read_json
 from tools.own_cache import make_cache
 from tools.project_files import read_rows
 
-from assay import judge as ask_in_python
-from assay.eval.cli.main import assay
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.prompts import Form, Reply, Scale
 from assay.retrievers.base import AssayError
@@ -61,22 +59,13 @@ def server(project, monkeypatch):
         yield server
 
 
-def call(*arguments):
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
-
-
 def ask(*arguments):
     given = ("--provider", "openai", "--model", "some", "--prices", PRICES, "--json")
-    return call("judge", *arguments, *given)
-
-
-def read(result):
-    assert result.exit_code == 0, (result.output, result.exception)
-    return json.loads(result.stdout)
+    return invoke("judge", *arguments, *given)
 
 
 def make_pool(limit):
-    result = call("pool", "mine.yaml", "--dataset", "mine", "--limit", limit)
+    result = invoke("pool", "mine.yaml", "--dataset", "mine", "--limit", limit)
     assert result.exit_code == 0, result.output
 
 
@@ -86,12 +75,12 @@ def read_gold():
 
 def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
     make_pool(10)
-    plan = read(ask("pool.csv", "--dry-run"))
+    plan = read_json(ask("pool.csv", "--dry-run"))
     assert (plan["to_grade"], plan["to_ask"], plan["twice"]) == (11, 11, 1)
     assert plan["estimate"]["worst_usd"] > plan["estimate"]["usd"] > 0
     assert server.calls == [], "an estimate asks nothing"
 
-    found = read(ask("pool.csv"))
+    found = read_json(ask("pool.csv"))
     assert found["graded_now"] == 11 == len(server.calls)
     assert found["agreement"]["again"]["same"] == 1
     assert found["agreement"]["reason"] == "no person has judged any of these pairs"
@@ -103,13 +92,15 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
     with closing(GradeFile(Path("pool.csv.grades.db"))) as grades:  # a person judged one meanwhile
         digest = next(iter(read_model_grades()))
         grades.add(digest, "anna", 1, None, settles=False)
-    labelled = read(call("label", "pool.csv", "--json"))
+    labelled = read_json(invoke("label", "pool.csv", "--json"))
     assert (labelled["added"], labelled["by_model"]) == (10, 9)
     rows = read_gold()
     judges = [row.get("judged_by", "")[:22] for row in rows[6:]]
     assert sorted(judges) == ["model openai some, pro"] * 9 + ["person anna"]
     assert all(row["judged_on"] for row in rows[6:])
-    said = call("dataset", "check", "mine", "--json").stdout  # its gold has headings alone: exit 2
+    said = invoke(
+        "dataset", "check", "mine", "--json"
+    ).stdout  # its gold has headings alone: exit 2
     checked = json.loads(said)["datasets"][0]["problems"]
     told = "56.2 % of the judgments were made by a language model, not by people (9 of 16; model "
     assert f"{told}openai some" in str(checked)
@@ -119,12 +110,12 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
     by_model = [row for row in rows if row.get("judged_by", "").startswith("model")]
     gold = Path("datasets/mine/gold.jsonl")
     gold.write_text(gold.read_text() + json.dumps(by_model[0] | {"grade": 1, "judged_by": "x"}))
-    read(call("dataset", "seal", "mine", "--json"))
+    read_json(invoke("dataset", "seal", "mine", "--json"))
     assert "by_model: 8" in Path("datasets/mine/dataset.yaml").read_text()
-    told = json.loads(call("run", "mine.yaml", "--no-track", "--json").stdout)["judged_by_model"]
+    told = json.loads(invoke("run", "mine.yaml", "--no-track", "--json").stdout)["judged_by_model"]
     assert told.startswith("50.0 % of the judgments used by these measures were made by a language")
     assert "(8 of 16" in told
-    compared = call("compare", "mine.yaml", "second.yaml", "--no-report")
+    compared = invoke("compare", "mine.yaml", "second.yaml", "--no-report")
     assert told in " ".join(compared.stdout.split())
 
 
@@ -158,13 +149,13 @@ def test_faults_cost_no_grade_that_there_is(project, server):
         return Say("", "content_filter") if kind == "refused" else answer(each)
 
     server.react = react
-    found = read(ask("pool.csv", "--twice", 0))
+    found = read_json(ask("pool.csv", "--twice", 0))
     assert found["graded_now"] == 9
     assert sum(found["ungraded"].values()) == 3
     assert found["ungraded"]["twice no reply in the required form"] == 2
     made = len(server.calls)
     assert made == 12 + 4, "a 429, and three replies that were asked for once more"
-    again = read(ask("pool.csv", "--twice", 0))
+    again = read_json(ask("pool.csv", "--twice", 0))
     assert (again["graded_now"], again["to_grade"], len(server.calls)) == (0, 3, made)
     for text in (each.texts[0] for each in server.calls if PLANTED not in each.texts[0]):
         assert text.count("\n[query ") + text.count("\n[passage ") == 2
@@ -183,7 +174,7 @@ def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(project, 
     assert "OPENAI_API_KEY" in str(ask("pool.csv").exception)
     server.react = answer
     before = len(server.calls)
-    assert read(ask("pool.csv"))["graded_now"] == 7 - kept
+    assert read_json(ask("pool.csv"))["graded_now"] == 7 - kept
     assert len(server.calls) - before == 7 - answered, "a kept answer is not paid again"
 
 
@@ -200,17 +191,17 @@ def test_a_third_grade_decides_where_two_stand_apart(project, server):
         )
 
     server.react = waver
-    found = read(ask("pool.csv", "--twice", "0.5"))
+    found = read_json(ask("pool.csv", "--twice", "0.5"))
     assert (found["graded_now"], len(server.calls)) == (12, 12), (
         "6 pairs, 3 twice, and those thrice"
     )
     assert (found["agreement"]["decided"], found["agreement"]["again"]["same"]) == (3, 0)
-    assert "3 pairs got one grade that is relevant and one that is not" in call(
+    assert "3 pairs got one grade that is relevant and one that is not" in invoke(
         "judge", "pool.csv", "--provider", "openai", "--model", "some", "--prices", PRICES,
         "--twice", "0.5", "--full",
     ).output  # fmt: skip
     assert len(server.calls) == 12, "nothing is asked again"
-    assert read(call("label", "pool.csv", "--json"))["by_model"] == 6
+    assert read_json(invoke("label", "pool.csv", "--json"))["by_model"] == 6
     rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
     given = [row for row in rows if row.get("judged_by")]
     assert sorted(row["grade"] for row in given) == [0, 0, 0, 1, 1, 1]
@@ -228,9 +219,9 @@ def test_a_persons_grades_join_a_collection_that_a_model_judged(project, server)
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         table.writerows([rows[0] | {"grade": "1"}, rows[1]])
-    found = read(ask("pool.csv", "--twice", 0))["agreement"]["agreement"]
+    found = read_json(ask("pool.csv", "--twice", 0))["agreement"]["agreement"]
     assert found["n"] == 1, "the model is held against that one"
-    labelled = read(call("label", "pool.csv", "--json"))
+    labelled = read_json(invoke("label", "pool.csv", "--json"))
     assert (labelled["added"], labelled["by_model"]) == (2, 1)
     rows = read_gold()
     assert sorted(row.get("judged_by", "")[:12] for row in rows[6:]) == ["model openai", "person"]
@@ -245,8 +236,8 @@ def test_the_words_that_answer_become_the_judged_text(project, server):
         return Say(json.dumps({"grade": 2, "quote": quote}))
 
     server.react = react
-    assert read(ask("pool.csv", "--spans"))["graded_now"] == 6
-    assert read(call("label", "pool.csv", "--json"))["by_model"] == 5
+    assert read_json(ask("pool.csv", "--spans"))["graded_now"] == 6
+    assert read_json(invoke("label", "pool.csv", "--json"))["by_model"] == 5
     rows = read_gold()
     texts = {row["text"] for row in rows[6:]}
     assert texts <= {"is here", "there is no more"}
@@ -258,7 +249,7 @@ def test_of_a_collection_the_judged_pairs_are_held_against_people(project, serve
     server.react = lambda each: (
         Say('{"grade": 1}') if read_parts(each)["query"] == "word3" else answer(each)
     )
-    found = read(ask("mine", "mine.yaml", "second.yaml"))["agreement"]
+    found = read_json(ask("mine", "mine.yaml", "second.yaml"))["agreement"]
     assert found["confusion"] == [[0, 0], [1, 5]], "grade 1 of 3 is none of 1"
     assert found["agreement"]["same"] == pytest.approx(5 / 6)
     assert (found["systems"]["queries"], found["systems"]["more"]) == (6, 0)
@@ -269,18 +260,15 @@ def test_of_a_collection_the_judged_pairs_are_held_against_people(project, serve
     assert "one of the two judges ties all runs" in Path("mine.judged.csv.model.md").read_text()
     assert json.loads(Path("mine.judged.csv.model.json").read_text())["agreement"] == found
     made = len(server.calls)
-    told = ask_in_python("mine", "mine.yaml", "second.yaml", provider="openai", model="some")
-    assert json.loads(json.dumps(told.json()))["agreement"] == found
     assert "all pairs: then κ is 0" in Path("mine.judged.csv.model.html").read_text()
-    assert told.tables["means"].people.tolist() == [1, 1]
-    shown = call("judge", "mine", "--provider", "openai", "--model", "some").output
+    shown = invoke("judge", "mine", "--provider", "openai", "--model", "some").output
     assert re.search(r"model and people +6 +83\.3\s%", shown)
     assert "People gave grade 1 to all pairs: then κ is 0 or unknown" in shown
     assert "assay label" not in shown, "people have judged all of it"
     assert len(server.calls) == made
     other = ask("mine", "--queries", "2")
     assert "mine.judged.csv: is there already, with other pairs" in str(other.exception)
-    fewer = read(ask("mine", "--queries", "2", "--output", "two.csv"))
+    fewer = read_json(ask("mine", "--queries", "2", "--output", "two.csv"))
     assert fewer["pairs"] == 2
 
 
@@ -309,12 +297,14 @@ def test_a_judge_of_the_family_of_an_encoder_or_a_reranker_is_warned_of(project)
     )
     given = ("pool.csv", "mine.yaml", *parts, "--provider", "openai", "--dry-run", "--json")
     line = "judge and encoder bge-small-en-v1.5 are models of BAAI: one may favour"
-    assert f"warning: {line}" in call("judge", *given[:-1], "--model", "bge-judge").stdout
-    assert read(call("judge", *given, "--model", "bge-judge"))["warnings"][0].startswith(line)
+    assert f"warning: {line}" in invoke("judge", *given[:-1], "--model", "bge-judge").stdout
+    assert read_json(invoke("judge", *given, "--model", "bge-judge"))["warnings"][0].startswith(
+        line
+    )
     asks = "retriever.stages=[{type: rerank, model: {type: llm, model: {type: openai, model: o3}}}]"
-    (line,) = read(call("judge", *given, asks, "--model", "gpt-6"))["warnings"]
+    (line,) = read_json(invoke("judge", *given, asks, "--model", "gpt-6"))["warnings"]
     assert line.startswith("judge and reranker o3 are models of OpenAI")
-    assert read(call("judge", *given, "--model", "gpt-6"))["warnings"] == []
+    assert read_json(invoke("judge", *given, "--model", "gpt-6"))["warnings"] == []
 
 
 def test_passages_cannot_leave_their_marks():

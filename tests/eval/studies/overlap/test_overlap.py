@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.running.study import Lab
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.overlap.study import STUDY, OverlapOptions, find_jaccard, find_rbo
 from assay.retrievers.base import AssayError, Quiet
 
@@ -64,7 +65,7 @@ def test_the_study_counts_query_by_query(tmp_path, monkeypatch):
     told = "They share 75\u00a0% of their first passages; the first is the same for 75\u00a0%"
     assert report.verdict[0].startswith(told)
     assert report.tables["queries"].rows[0].query == "q1", "which agrees least"
-    assert found.as_json()["means"]["first"]["n"] == 4
+    assert to_json(found)["means"]["first"]["n"] == 4
 
 
 def test_what_cannot_be_held_together_is_refused(tmp_path, monkeypatch):

@@ -4,15 +4,13 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 from doubles.language_model_server import KEY, LanguageModelServer, Say, Status
 from samples.scripted_questions import write
+from tools.command_line import check_error, invoke, read_json
 from tools.own_cache import make_cache
 from tools.project_files import read_rows, write_rows
 from tools.recording_progress import RecordingProgress
 
-from assay import questions as write_in_python
-from assay.eval.cli.main import assay
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.loading import load
@@ -69,22 +67,12 @@ def make_folder(folder):
 
 
 def call(documents, *arguments):
-    given = ["questions", str(documents), "--provider", "openai", "--model", "gpt-x", *arguments]
-    return CliRunner().invoke(assay, given)
+    given = ("--provider", "openai", "--model", "gpt-x")
+    return invoke("questions", documents, *given, *arguments)
 
 
 def succeed(documents, *arguments):
-    result = call(documents, *arguments, "--json")
-    assert result.exception is None, (result.exception, result.output)
-    return json.loads(result.stdout)
-
-
-def fail(result, *words):
-    assert isinstance(result.exception, AssayError), result.output
-    message = str(result.exception)
-    assert "\n" not in message
-    for word in words:
-        assert word in message
+    return read_json(call(documents, *arguments, "--json"))
 
 
 def test_a_folder_becomes_a_judged_collection(server, tmp_path):
@@ -122,7 +110,7 @@ def test_a_folder_becomes_a_judged_collection(server, tmp_path):
     )
     assert found["calls"]["run"]["calls"] == len(server.calls)
     assert KEY not in "".join(path.read_text() for path in folder.iterdir())
-    labelled = CliRunner().invoke(assay, ["label", str(folder / "review.csv")]).stdout
+    labelled = invoke("label", folder / "review.csv").stdout
     assert "No new judgment" in labelled
     assert f"rows without a grade: {len(marked)}" in labelled
 
@@ -131,17 +119,15 @@ def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(server, tmp
     docs = make_folder(tmp_path)
     first = succeed(docs, "--number", "8", "--output", "one", "--name", "one")
     made = len(server.calls)
-    fail(call(docs, "--number", "8", "--output", "one"), "one", "is there already", "--force")
+    check_error(
+        call(docs, "--number", "8", "--output", "one"), "one", "is there already", "--force"
+    )
     monkeypatch.delenv("OPENAI_API_KEY")  # nothing is left to ask
     second = succeed(docs, "--number", "8", "--output", "two", "--name", "one")
     assert len(server.calls) == made
     for name in FILES - {"dataset.yaml", "pipeline.yaml", "questions.json", "review.csv"}:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert second["questions"] == first["questions"]
-    told = write_in_python(docs, number=8, provider="openai", model="gpt-x", output="in_python")
-    assert json.loads(json.dumps(told.json()))["questions"] == first["questions"]
-    assert told.tables["types"]["kept"].sum() == first["kept"]
-    assert (tmp_path / "in_python/dataset.yaml").exists()
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     more = succeed(docs, "--number", "10", "--output", "three")
     assert more["questions"][:8] == first["questions"]
@@ -152,37 +138,22 @@ def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(server, tmp
     ]
 
 
-def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
+def test_a_dry_run_needs_no_key_makes_no_call_and_names_what_suits_nothing(
+    server, tmp_path, monkeypatch
+):
     monkeypatch.delenv("OPENAI_API_KEY")
     docs = make_folder(tmp_path)
     (docs / "notes.rtf").write_text("x")
-    found = succeed(docs, "--number", "8", "--dry-run", *PRICES)
-    # One to write and two to test, of which a question without an answer needs one.
-    assert found["to_ask"] == 8 * 3 - 1
-    assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
-    shown = call(docs, "--number", "8", "--dry-run").stdout
-    assert "23 to ask openai gpt-x" in shown
+    one = ("--number", "1", "--dry-run", "--types", "definition,comparison,exact_id")
+    shown = call(docs, *one).stdout
     assert "formats that are not read: 1 .rtf" in shown
     assert "prices: not known" in shown
-    assert not server.calls
-    assert not (tmp_path / "datasets").exists()
-    one = ("--number", "1", "--dry-run", "--types", "definition,comparison,exact_id")
-    assert "no passage suits" not in call(docs, *one).stdout
+    assert "no passage suits" not in shown
     (docs / "rules.md").unlink()
     (docs / "fees.md").write_text("All who pay after the end of June lose the plot to others then.")
     assert "no passage suits: comparison, exact_id\n" in call(docs, *one).stdout
-
-
-def test_the_budget_holds_and_the_same_call_goes_on(server, tmp_path):
-    docs = make_folder(tmp_path)
-    small = ("--number", "8", *PRICES, "--max-cost-usd", "0.01", "--concurrency", "1")
-    fail(call(docs, *small), "the budget of 0.01 USD", "the same command goes on from there")
+    assert not server.calls
     assert not (tmp_path / "datasets").exists()
-    made = len(server.calls)
-    assert made
-    found = succeed(docs, "--number", "8", *PRICES, "--max-cost-usd", "1")
-    assert set(server.answered.values()) == {1}
-    assert found["calls"]["earlier"]["calls"] == made
 
 
 def test_faults_of_a_service_and_hostile_replies_cost_single_questions(server, tmp_path):
@@ -252,13 +223,13 @@ def test_what_cannot_be_is_one_line(server, tmp_path):
         ("--output my-docs/made", "my-docs/made", "lies among the documents", "--output"),
         ("retriever.fusion.kk=1", "kk"),
     ):
-        fail(call(docs, *words.split()), *told)
-    fail(call(docs, "--name", "a b"), "a b/dataset.yaml", "name:", "not 'a b'")
-    fail(call("nowhere"), "nowhere: there is no such folder or file, nor a collection")
+        check_error(call(docs, *words.split()), *told)
+    check_error(call(docs, "--name", "a b"), "a b/dataset.yaml", "name:", "not 'a b'")
+    check_error(call("nowhere"), "nowhere: there is no such folder or file, nor a collection")
     (tmp_path / "bare").mkdir()
-    fail(call("bare"), "bare: holds no documents")
+    check_error(call("bare"), "bare: holds no documents")
     (tmp_path / "bare/a.md").write_text("# Title\n")
-    fail(call("bare"), "no passage has 12 words or more")
+    check_error(call("bare"), "no passage has 12 words or more")
     assert not server.calls
 
 

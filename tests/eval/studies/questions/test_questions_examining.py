@@ -7,6 +7,7 @@ import pytest
 
 from assay.eval.llm.fences import fence
 from assay.eval.llm.job import TOO_LONG
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.questions.asking import (
     DrawOutcome,
     Examiner,
@@ -99,7 +100,7 @@ def test_a_question_of_the_passages_words_is_asked_again(kind, questions, asked,
     writing = [call.question for call in calls if "Write one question" in call.question]
     assert len(writing) == asked
     assert all("who has not read it" in text for text in writing[1:])
-    made = QuestionSelection({"q1": outcome}).as_json()
+    made = to_json(QuestionSelection({"q1": outcome}))
     assert (made["asked_again"], made["dropped"]["same words"]) == (
         asked - 1,
         int(cause is not None),

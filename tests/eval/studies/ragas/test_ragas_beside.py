@@ -3,6 +3,7 @@
 import pytest
 from samples.planned_runs import make_run
 
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.ragas.beside import SHOWN, Disagreement, compare, correlate
 from assay.eval.studies.ragas.metrics import METRICS
 from assay.eval.studies.ragas.scores import Scores, is_score
@@ -21,8 +22,8 @@ def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path):
     assert (item.mean.value, item.mean.n) == (0.5, 2)
     assert (item.measure_mean.value, item.measure_mean.n) == (0.5, 2)
     assert item.differ == 2
-    assert item.as_json()["missing"] == {"a": 2}
-    assert item.as_json()["queries"] == {"q0": 0.5, "q2": 0.5}
+    assert to_json(item)["missing"] == {"a": 2}
+    assert to_json(item)["queries"] == {"q0": 0.5, "q2": 0.5}
 
 
 def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path):

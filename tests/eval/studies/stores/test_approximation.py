@@ -7,6 +7,7 @@ from samples.report import make_run
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.json_form import to_json
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 
@@ -36,6 +37,6 @@ def test_it_is_printed_reported_and_logged(tmp_path, capsys):
     assert told in page.with_suffix(".md").read_text()
     print_summary(summary, full=True)
     assert f"native: {told}" in capsys.readouterr().out
-    assert summary.as_json()["recall_against_exact"] == {"native": 0.8664, "dense": 0.71}
+    assert to_json(summary)["recall_against_exact"] == {"native": 0.8664, "dense": 0.71}
     figures = {row[:2] for row in describe(summary).figures}
     assert ("index/recall_against_exact.native", 0.8664) in figures

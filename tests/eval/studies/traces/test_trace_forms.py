@@ -205,11 +205,9 @@ COLLECTOR = """\
 """
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_lines_of_a_collectors_file_exporter(packed):
+def test_lines_of_a_collectors_file_exporter():
     other = COLLECTOR.replace("5b8efff7", "6b8efff7").replace("dogs", "goats")
-    content = f"{COLLECTOR}{other}".encode()
-    found, faults = read(gzip.compress(content) if packed else content, "spans.jsonl")
+    found, faults = read(f"{COLLECTOR}{other}".encode(), "spans.jsonl")
     assert not faults
     assert [trace.query for trace in found] == ["may dogs travel", "may goats travel"]
     assert [(item.id, item.score) for item in found[0].found] == [("c2", 0.25), ("7", None)]

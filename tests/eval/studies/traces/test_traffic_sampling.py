@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from doubles.spans import Emitter, emit_search
+from tools.command_line import invoke
 
-from assay.eval.cli.main import assay
 from assay.eval.collections.authoring import author
 from assay.eval.collections.loading import load
 from assay.eval.studies.traces import sample_files
@@ -60,10 +59,6 @@ def write_docs(folder):
         (folder / name).write_text(text)
 
 
-def invoke(arguments):
-    return CliRunner().invoke(assay, arguments)
-
-
 def test_words_asked_again_are_one_query(tmp_path):
     with open_book([write_spans(tmp_path)]) as book:
         found = merge(book.traces(), Masker(), seed=0)
@@ -103,16 +98,16 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
     write_docs(tmp_path / "docs")
     call = ["traces", "sample", write_spans(tmp_path), "--documents", "docs", "--output", "asked"]
 
-    refused = invoke(call)
+    refused = invoke(*call)
     assert "--consent" in str(refused.exception)
     assert not Path("asked").exists()
 
-    made = invoke([*call, "--consent", "--json"])
+    made = invoke(*call, "--consent", "--json")
     assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
     assert (told["searches"], told["queries"], told["drawn"]) == (10, 3, 3)
 
-    unjudged = invoke(["run", "bm25", "--dataset", "asked", "--no-track"])
+    unjudged = invoke("run", "bm25", "--dataset", "asked", "--no-track")
     assert "no query is judged" in str(unjudged.exception)
 
     pool = Path("asked/pool.csv")
@@ -127,16 +122,16 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    labelled = invoke(["label", str(pool)])
+    labelled = invoke("label", str(pool))
     assert labelled.exit_code == 0, labelled.output
 
     run = ["run", "bm25", "--dataset", "asked", "--no-track"]
-    printed = invoke(run)
+    printed = invoke(*run)
     assert printed.exit_code == 0, printed.output
     assert "an estimate for 10 searches" in printed.output
     [page] = (tmp_path / "reports").glob("*/report.html")
     assert "For the traffic" in page.read_text()
-    result = json.loads(invoke([*run, "--json"]).stdout)
+    result = json.loads(invoke(*run, "--json").stdout)
     assert result["measures"]["Hit@1"]["mean"] == pytest.approx(2 / 3)
     assert result["traffic"]["measures"]["Hit@1"]["value"] == pytest.approx(0.4)
 
@@ -157,7 +152,7 @@ def test_a_place_is_judged_once_and_pages_stay(tmp_path, monkeypatch):
     Path("spans.json").write_text(json.dumps(emitter.otlp_json()))
 
     call = ["traces", "sample", "spans.json", "--documents", "pier", "--output", "asked"]
-    made = invoke([*call, "--consent", "--json"])
+    made = invoke(*call, "--consent", "--json")
     assert made.exit_code == 0, made.output
     with Path("asked/pool.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -184,7 +179,7 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     write_docs(docs)
     spans = write_spans(tmp_path)
     call = ["traces", "sample", spans, "--documents", str(docs), "--consent", "--output", "asked"]
-    whole = invoke(call)
+    whole = invoke(*call)
     assert whole.exit_code == 0, whole.output
     Path("asked").rename("whole")
 
@@ -193,14 +188,14 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
 
     with monkeypatch.context() as patch:
         patch.setattr(author, "write_atomically", kill)  # when copies alone are written
-        invoke(call)
+        invoke(*call)
     assert not Path("asked/dataset.yaml").exists()
     with monkeypatch.context() as patch:
         patch.setattr(sample_files, "seal", kill)
-        invoke(call)
+        invoke(*call)
     assert "\ndigests:" not in Path("asked/dataset.yaml").read_text()
     for _ in range(2):  # it may also have been killed when all was written
-        again = invoke(call)
+        again = invoke(*call)
         assert (again.exit_code, again.output) == (0, whole.output)
         for path in Path("whole").rglob("*.*"):
             written = (Path("asked") / path.relative_to("whole")).read_bytes()
@@ -209,7 +204,7 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     pool = Path("asked/pool.csv")
     graded = pool.read_bytes() + b"q,graded\r\n"
     pool.write_bytes(graded)
-    refused = invoke(call)
+    refused = invoke(*call)
     assert "dataset.yaml: is there already" in str(refused.exception)
     pool.unlink()
-    assert "dataset.yaml: is there already" in str(invoke(call).exception)
+    assert "dataset.yaml: is there already" in str(invoke(*call).exception)

@@ -1,21 +1,15 @@
 """One pipeline for several collections: when it is shipped, and what is said of each."""
 
-import json
-
 import pytest
-from click.testing import CliRunner
 from samples.choices import make_choice
 from samples.claims import make_claims
 
-from assay import choose
-from assay.eval.cli.study_command import make_command
-from assay.eval.configs.config import load_config
+from assay.eval.runs.json_form import to_json
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.collections import CollectionEffect, Collections
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.tuning.candidate_search import average
 from assay.eval.studies.tuning.candidates import TextFacts
-from assay.eval.studies.tuning.choice_study import STUDY
 from assay.eval.studies.tuning.shared_choice import SharedChoice
 
 QUESTIONS = [f"q{i}" for i in range(60)]
@@ -55,7 +49,7 @@ def test_what_is_better_in_the_mean_is_shipped_with_what_to_expect_of_a_new_coll
     assert "in the mean of 3 collections, on questions that had no part" in found.conclusion
     assert "The best is better on each of them." in found.conclusion
     assert "On a new collection: between +0.1" in found.conclusion
-    assert found.as_json()["over"]["base"]["new_collection"]["n"] == 3
+    assert to_json(found)["over"]["base"]["new_collection"]["n"] == 3
 
 
 def test_what_is_better_on_each_of_two_is_shipped_though_their_mean_is_too_wide():
@@ -101,23 +95,3 @@ def test_a_candidate_applies_where_one_collection_allows_it_but_contexts_must_be
     bare = TextFacts(cut=False, parted=False, headed=False, shipped=False, unread=0)
     full = TextFacts(cut=True, parted=True, headed=True, shipped=True, unread=3)
     assert TextFacts.join([bare, full]) == TextFacts(True, True, True, False, 3)
-
-
-def test_the_command_and_the_function_choose_alike(monkeypatch, tmp_path):
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
-    names, changes = ("harbourline", "tarnwick:dev"), ("limit=40", "latency.queries=0")
-    found = choose(*changes, dataset=names, budget=0.01)
-    words = [word for name in names for word in ("--dataset", name)]
-    done = CliRunner().invoke(
-        make_command(STUDY), [*words, *changes, "--budget", "0.01s", "--json"]
-    )
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["conclusion"] == found.verdict.splitlines()[0]
-    assert told["over"] == found.json()["over"]
-    assert [item["judged"] for item in told["collections"]] == [21, 17]
-    assert list(found.tables["effects"].index) == [*names, "mean"]
-    assert "judged_harbourline" in found.tables
-    assert not {"base", "bm25"} - {*told["over"]}
-    (path,) = tmp_path.glob("chosen/hybrid-collections-*.yaml")
-    assert load_config(path).dataset == load_config("hybrid").dataset

@@ -12,6 +12,7 @@ from samples.claims import make_claims
 from samples.planned_runs import make_collection
 
 from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs.json_form import to_json
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning.nested_cv import (
     Design,
@@ -182,7 +183,7 @@ def test_the_same_call_returns_the_same_figures():
     one = tune_matrix(scores, types=3)
     assert one == tune_matrix(scores, types=3)
     assert one != tune_matrix(scores, Design(seed=9), types=3)
-    assert json.loads(json.dumps(one.as_json()))["choices"] == 100
+    assert json.loads(json.dumps(to_json(one)))["choices"] == 100
 
 
 @given(

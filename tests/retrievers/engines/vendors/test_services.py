@@ -24,29 +24,27 @@ def test_rules(shared, rule):
     rule.check(shared.make)
 
 
+SHALLOW = {"dense": 20, "keyword": 20}
+MORE_DENSE = {"dense": 3.0, "keyword": 0.5}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
         ("azure-ai-search", {"weight": 2.5, "depth": {"dense": 20, "keyword": 1000}}),
-        (
-            "azure-cosmos-nosql",
-            {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 20}},
-        ),
-        ("mongodb", {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20}}),
+        ("azure-cosmos-nosql", {"weights": MORE_DENSE, "depth": SHALLOW}),
+        ("mongodb", {"weights": MORE_DENSE, "depth": {"dense": 20}}),
         ("mongodb", {"weights": {"dense": 0.0}}),
-        ("mongodb", {"fusion": "score", "weights": {"dense": 3.0, "keyword": 0.5}}),
+        ("mongodb", {"fusion": "score", "weights": MORE_DENSE}),
         ("mongodb", {"fusion": "score", "normalisation": "sigmoid"}),
         ("mongodb", {"fusion": "score", "normalisation": "none", "weights": {"keyword": 0.0}}),
-        ("elasticsearch", {"k": 7, "depth": {"dense": 20, "keyword": 20}}),
-        ("elasticsearch", {"fusion": "linear", "weights": {"dense": 3.0, "keyword": 0.5}}),
-        ("redis", {"k": 7.5, "depth": {"dense": 20, "keyword": 20}}),
-        ("redis", {"fusion": "linear", "weights": {"dense": 3.0, "keyword": 0.5}}),
+        ("elasticsearch", {"k": 7, "depth": SHALLOW}),
+        ("elasticsearch", {"fusion": "linear", "weights": MORE_DENSE}),
+        ("redis", {"k": 7.5, "depth": SHALLOW}),
+        ("redis", {"fusion": "linear", "weights": MORE_DENSE}),
         ("qdrant", {"fusion": "dbsf"}),
-        (
-            "qdrant",
-            {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 50}},
-        ),
+        ("qdrant", {"weights": MORE_DENSE, "depth": {"dense": 20, "keyword": 50}}),
         ("qdrant", {"weights": {"dense": 0.0}, "k": 2}),
         ("weaviate", {"fusion": "relative_score", "alpha": 0.7}),
         ("weaviate", {"alpha": 0.9, "depth": {"dense": 110, "keyword": 110}}),
