@@ -8,6 +8,17 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.store.lazy_sequence import PassageSequence
 
 
+def write_large(folder, corpus, judged):
+    """Write a folder in BEIR's layout: these bytes as its corpus, and one judged document."""
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    (folder / "dataset.yaml").write_text("name: large\ntitle: Large\nformat: beir\n")
+    (folder / "corpus.jsonl").write_bytes(corpus)
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a b \u00e9"}\n')
+    qrels = f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n"
+    (folder / "qrels" / "test.tsv").write_text(qrels)
+    return folder
+
+
 def leave_in_files(patch, most=-1):
     """Leave collections of more than `most` bytes in their files from now on."""
     for format_ in (beir, irds):

@@ -1,7 +1,6 @@
 """A set of four queries whose scores are worked out by hand, and figures published on it."""
 
-import json
-
+from samples.collection_folders import write_rows
 from tools.processes import ROOT
 
 from assay.eval.studies.reproduction.analysis import Reproduction, Row, SetResult
@@ -44,11 +43,9 @@ def write_set(folder):
     (folder / "qrels").mkdir(parents=True)
     passages = [{"_id": f"d{i}", "title": "", "text": word} for i, word in enumerate(WORDS[:3])]
     own = {"_id": "q0", "title": "", "text": "apple apple"}
-    _write_rows(
-        folder / "corpus.jsonl", [own, *passages, {"_id": "d3", "title": "", "text": "fig"}]
-    )
+    write_rows(folder / "corpus.jsonl", [own, *passages, {"_id": "d3", "title": "", "text": "fig"}])
     queries = [{"_id": f"q{i}", "text": word} for i, word in enumerate(WORDS)]
-    _write_rows(folder / "queries.jsonl", queries)
+    write_rows(folder / "queries.jsonl", queries)
     judged = [f"q{i}\td{i}\t1\n" for i in range(len(WORDS))]
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
 
@@ -72,7 +69,3 @@ def _read_row(row):
     figure = {key: row[key] for key in ("system", "measure", "value", "source", "other")}
     found = {key: row[key] for key in ("measured", "verdict", "why_not", "run")}
     return Row(PublishedFigure(**figure), reasons=tuple(row["reasons"]), **found)
-
-
-def _write_rows(path, rows):
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -1,6 +1,6 @@
 """A folder as a user's: a collection, configs, a sweep, targets, rankings made elsewhere."""
 
-import json
+from samples.collection_folders import write_rows
 
 CARD = "name: mine\ntitle: Mine\nformat: native\ndocuments: docs\njudgments: {all: gold.jsonl}\n"
 CONFIG = """
@@ -28,19 +28,15 @@ def write_project(folder):
     (home / "dataset.yaml").write_text(CARD)
     for query, word in QUERIES.items():
         (home / "docs" / f"{query}.md").write_text(f"# About {word}\n\nThe {word} is here.\n")
-    _write_rows(
+    write_rows(
         home / "queries.jsonl", ({"_id": key, "text": word} for key, word in QUERIES.items())
     )
     spans = ({"query_id": key, "path": f"{key}.md", **SPAN} for key in QUERIES)
-    _write_rows(home / "gold.jsonl", spans)
+    write_rows(home / "gold.jsonl", spans)
     ranked = ({"query_id": key, "ranking": [f"{key}.md"]} for key in QUERIES)
-    _write_rows(folder / "other.jsonl", ranked)
+    write_rows(folder / "other.jsonl", ranked)
     (folder / "mine.yaml").write_text(CONFIG)
     (folder / "second.yaml").write_text("base: mine.yaml\nname: second\ndepth: 3\n")
     (folder / "sweep.yaml").write_text(SWEEP)
     (folder / "targets.yaml").write_text(TARGETS)
     (folder / "questions.csv").write_text("question,quote\nWhat?,The word1 is here.\n")
-
-
-def _write_rows(path, rows):
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -2,6 +2,7 @@
 
 import ir_measures
 import pytest
+from samples.collection_folders import write_beir
 
 from assay import run
 from assay.eval.collections.catalog import find_card
@@ -24,24 +25,8 @@ def test_they_count_as_trec_eval_counts_them():
     assert means == pytest.approx([right[name] for name in wanted])
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "dataset.yaml").write_text(f"name: {tmp_path.name}\ntitle: fruit\nformat: beir\n")
-    for name, texts in (("corpus.jsonl", DOCUMENTS), ("queries.jsonl", QUERIES)):
-        lines = (f'{{"_id": "{id_}", "text": "{text}"}}\n' for id_, text in texts.items())
-        (tmp_path / name).write_text("".join(lines))
-    return tmp_path
-
-
-def judge(folder, judgments):
-    rows = [f"{q}\t{d}\t{grade}" for q in judgments for d, grade in judgments[q].items()]
-    text = "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n"
-    (folder / "qrels/test.tsv").write_text(text)
-
-
-def test_a_check_tells_of_them_once(folder):
-    judge(folder, JUDGMENTS)
+def test_a_check_tells_of_them_once(tmp_path):
+    folder = write_beir(tmp_path, DOCUMENTS, QUERIES, JUDGMENTS)
     assert {item.id for items in load(str(folder)).gold.values() for item in items} == {
         "d1", "d2", "gone", "away",
     }  # fmt: skip
@@ -59,7 +44,7 @@ def test_a_check_tells_of_them_once(folder):
         ({"q1": {"d1": 1}, "q2": {"d02": 1}}, "differ by leading zeros"),
     ],
 )
-def test_ids_of_another_corpus_are_refused(folder, judgments, told):
-    judge(folder, judgments)
+def test_ids_of_another_corpus_are_refused(tmp_path, judgments, told):
+    write_beir(tmp_path, DOCUMENTS, QUERIES, judgments)
     with pytest.raises(AssayError, match=told):
-        load(str(folder))
+        load(str(tmp_path))

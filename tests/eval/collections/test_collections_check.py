@@ -1,12 +1,12 @@
 """Checking reports everything at once; sealing touches nothing else in the card."""
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from samples.collection_folders import write_native, write_rows
 
 from assay.eval.collections.catalog import find_card, read_card
 from assay.eval.collections.check import check
@@ -16,21 +16,11 @@ from assay.eval.collections.problems import summarise
 from assay.retrievers.base import AssayError
 
 
-def write_jsonl(path, *rows):
-    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-
-
 @pytest.fixture
 def sound(tmp_path):
-    folder = tmp_path / "sound"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs/a.md").write_text("# A\n\nFirst text.\n")
-    (folder / "docs/b.md").write_text("# B\n\nSecond text.\n")
-    write_jsonl(folder / "queries.jsonl", {"_id": "q1", "text": "first?"})
-    write_jsonl(folder / "judgments.jsonl", {"query_id": "q1", "path": "a.md", "section": "A"})
-    (folder / "dataset.yaml").write_text("name: sound\ntitle: Sound\nformat: native\n")
-    return folder
+    texts = {"a.md": "# A\n\nFirst text.\n", "b.md": "# B\n\nSecond text.\n"}
+    judgment = {"query_id": "q1", "path": "a.md", "section": "A"}
+    return write_native(tmp_path / "sound", texts, [{"_id": "q1", "text": "first?"}], [judgment])
 
 
 def problems(folder):
@@ -67,28 +57,32 @@ def test_everything_wrong_is_reported_at_once(sound):
     seal(read_card(sound / "dataset.yaml"))
     (sound / "docs/twin.md").write_text("# A\n\nFirst text.\n")
     (sound / "docs/empty.md").write_text(" \n")
-    write_jsonl(
+    write_rows(
         sound / "queries.jsonl",
-        {"_id": "q1", "text": "first?"},
-        {"_id": "q2", "text": " "},
-        {"_id": "q1", "text": "again"},
-        {"_id": "q3", "text": "only grade 0"},
-        {"_id": "q4", "text": "unjudged"},
-        {"_id": "q5", "text": "first?"},
-        "{broken",
+        [
+            {"_id": "q1", "text": "first?"},
+            {"_id": "q2", "text": " "},
+            {"_id": "q1", "text": "again"},
+            {"_id": "q3", "text": "only grade 0"},
+            {"_id": "q4", "text": "unjudged"},
+            {"_id": "q5", "text": "first?"},
+            "{broken",
+        ],
     )
-    write_jsonl(
+    write_rows(
         sound / "judgments.jsonl",
-        {"query_id": "q1", "path": "a.md", "section": "A"},
-        {"query_id": "q1", "path": "a.md", "section": "A"},
-        {"query_id": "q1", "path": "a.md", "section": "A", "grade": 3},
-        {"query_id": "q9", "path": "a.md"},
-        {"query_id": "q1", "path": "z.md"},
-        {"query_id": "q1", "path": "a.md", "start": 5, "end": 50},
-        {"query_id": "q1", "path": "a.md", "start": 5, "end": 10, "text": "Other"},
-        {"query_id": "q1", "path": "b.md", "section": "Nowhere"},
-        {"query_id": "q3", "path": "b.md", "grade": 0},
-        {"query_id": "q5", "path": "b.md"},
+        [
+            {"query_id": "q1", "path": "a.md", "section": "A"},
+            {"query_id": "q1", "path": "a.md", "section": "A"},
+            {"query_id": "q1", "path": "a.md", "section": "A", "grade": 3},
+            {"query_id": "q9", "path": "a.md"},
+            {"query_id": "q1", "path": "z.md"},
+            {"query_id": "q1", "path": "a.md", "start": 5, "end": 50},
+            {"query_id": "q1", "path": "a.md", "start": 5, "end": 10, "text": "Other"},
+            {"query_id": "q1", "path": "b.md", "section": "Nowhere"},
+            {"query_id": "q3", "path": "b.md", "grade": 0},
+            {"query_id": "q5", "path": "b.md"},
+        ],
     )
     found = [
         (Path(item.file).name, item.line, item.severity, item.message)
@@ -131,7 +125,7 @@ def test_a_cause_comes_before_what_follows_from_it(sound):
         "there is no such file",
         'there is no query "q1"; none was read',
     ]
-    write_jsonl(sound / "queries.jsonl", "{broken", {"_id": "q2", "text": "second?"})
+    write_rows(sound / "queries.jsonl", ["{broken", {"_id": "q2", "text": "second?"}])
     found = [item.message for item in check(read_card(sound / "dataset.yaml"))]
     assert found[0].startswith("not JSON")
     assert found[1] == 'there is no query "q1"; the first one there is "q2"'
@@ -141,10 +135,10 @@ def test_a_cause_comes_before_what_follows_from_it(sound):
 
 
 def test_a_query_of_another_variant_is_judged(sound):
-    write_jsonl(
-        sound / "queries.jsonl", {"_id": "q1", "text": "first?"}, {"_id": "q2", "text": "second?"}
+    write_rows(
+        sound / "queries.jsonl", [{"_id": "q1", "text": "first?"}, {"_id": "q2", "text": "second?"}]
     )
-    write_jsonl(sound / "more.jsonl", {"query_id": "q2", "path": "b.md"})
+    write_rows(sound / "more.jsonl", [{"query_id": "q2", "path": "b.md"}])
     with (sound / "dataset.yaml").open("a") as file:
         file.write("judgments: {test: judgments.jsonl, more: more.jsonl}\n")
     assert check(read_card(sound / "dataset.yaml")) == []
@@ -196,7 +190,7 @@ def test_sealing_leaves_the_rest_of_the_card_alone(sound):
 
 def test_a_broken_collection_is_not_sealed(sound):
     before = (sound / "dataset.yaml").read_text()
-    write_jsonl(sound / "judgments.jsonl", {"query_id": "q1", "path": "z.md"})
+    write_rows(sound / "judgments.jsonl", [{"query_id": "q1", "path": "z.md"}])
     with pytest.raises(AssayError, match=r'no document "z\.md"'):
         seal(read_card(sound / "dataset.yaml"))
     assert (sound / "dataset.yaml").read_text() == before
@@ -205,8 +199,8 @@ def test_a_broken_collection_is_not_sealed(sound):
 def test_a_collection_without_a_card_is_not_sealed(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
-    write_jsonl(tmp_path / "corpus.jsonl", {"_id": "d", "text": "x"})
-    write_jsonl(tmp_path / "queries.jsonl", {"_id": "q", "text": "x"})
+    write_rows(tmp_path / "corpus.jsonl", [{"_id": "d", "text": "x"}])
+    write_rows(tmp_path / "queries.jsonl", [{"_id": "q", "text": "x"}])
     assert len(load(str(tmp_path)).queries) == 1
     with pytest.raises(AssayError, match="has no card"):
         seal(find_card(str(tmp_path)))
@@ -230,9 +224,9 @@ def test_replacing_a_block_changes_that_key_only(before, after, old, new):
 
 def test_a_query_that_nothing_answers_says_so(sound):
     def warnings(kind, grade):
-        write_jsonl(sound / "queries.jsonl", {"_id": "q1", "text": "first?", "type": kind})
+        write_rows(sound / "queries.jsonl", [{"_id": "q1", "text": "first?", "type": kind}])
         row = {"query_id": "q1", "path": "a.md", "section": "A", "grade": grade}
-        write_jsonl(sound / "judgments.jsonl", row)
+        write_rows(sound / "judgments.jsonl", [row])
         return [problem.message for problem in check(read_card(sound / "dataset.yaml"))]
 
     assert warnings("no_answer", 0) == []
@@ -265,9 +259,9 @@ def test_a_card_says_who_judged_what_names_nobody(sound):
     """It makes no other collection of it; a row that names a person comes before."""
     card = sound / "dataset.yaml"
     gold = {"query_id": "q1", "path": "a.md", "section": "A", "grade": 2}
-    write_jsonl(sound / "judgments.jsonl", gold, gold | {"section": None, "path": "b.md"})
+    write_rows(sound / "judgments.jsonl", [gold, gold | {"section": None, "path": "b.md"}])
     rows = "judgments: {all: judgments.jsonl, other: other.jsonl}\n"
-    write_jsonl(sound / "other.jsonl", gold | {"judged_by": "person anna"})
+    write_rows(sound / "other.jsonl", [gold | {"judged_by": "person anna"}])
     card.write_text(card.read_text() + rows)
     before = load(str(sound))
     assert problems(sound) == {}
@@ -282,13 +276,20 @@ def test_a_card_says_who_judged_what_names_nobody(sound):
     ], "what the card tells of is no warning"
     assert seal(read_card(card)).sizes.by_model == 2
     person = gold | {"grade": 1, "judged_by": "person"}
-    write_jsonl(sound / "judgments.jsonl", gold, person)
+    write_rows(sound / "judgments.jsonl", [gold, person])
     found = load(str(sound))
     assert [(item.grade, item.by_model) for item in found.gold["q1"]] == [(1, False)]
-    write_jsonl(sound / "judgments.jsonl", gold, person | {"path": "b.md", "section": None})
+    write_rows(sound / "judgments.jsonl", [gold, person | {"path": "b.md", "section": None}])
     said = [str(problem) for problem in check(read_card(card)) if problem.severity == "warning"]
     told = "50.0 % of the judgments were made by a language model, not by people (1 of 2; model "
     assert f"{told}that wrote it: 1)" in said[0]
     card.write_text(card.read_text().replace("model that wrote it", "gpt-6"))
     with pytest.raises(AssayError, match="judged_by"):
         read_card(card)
+
+
+def test_a_digest_notices_a_file_that_moved(sound):
+    seal(read_card(sound / "dataset.yaml"))
+    (sound / "docs/b.md").rename(sound / "docs/c.md")
+    found = check(read_card(sound / "dataset.yaml"))
+    assert [item.message.partition(":")[0] for item in found] == ["digests.docs"]

@@ -1,10 +1,9 @@
 """A relevant span that is a heading alone is found, and how far it is to be extended."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples.collection_folders import write_native, write_rows
 
 from assay.eval.collections.answer_spans import find_text_end
 from assay.eval.collections.authoring.questions import Question
@@ -108,11 +107,6 @@ def test_every_heading_with_text_below_is_found_and_what_is_extended_is_left(lin
 
 
 def test_the_check_refuses_such_a_span_and_names_it(tmp_path):
-    folder = tmp_path / "limits"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs/a.md").write_text(TEXT)
-    (folder / "docs/b.txt").write_text(f"{TEXT}\nEnd.\n")
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "how many requests"}\n')
     start = TEXT.index("### Requests")
     span = {"query_id": "q1", "start": start, "end": start + len("### Requests")}
     rows = [
@@ -123,8 +117,9 @@ def test_the_check_refuses_such_a_span_and_names_it(tmp_path):
         {"query_id": "q1", "path": "a.md", "grade": 1},
         {"query_id": "q1", "path": "a.md", "section": "Tenants", "grade": 1},
     ]
-    (folder / "judgments.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    (folder / "dataset.yaml").write_text("name: limits\ntitle: Limits\nformat: native\n")
+    texts = {"a.md": TEXT, "b.txt": f"{TEXT}\nEnd.\n"}
+    query = {"_id": "q1", "text": "how many requests"}
+    folder = write_native(tmp_path / "limits", texts, [query], rows)
     problem, _ = check(read_card(folder / "dataset.yaml"))  # a note on frontmatter follows
     end = TEXT.index("Per client.") + len("Per client.")
     assert str(problem) == (
@@ -133,7 +128,7 @@ def test_the_check_refuses_such_a_span_and_names_it(tmp_path):
         f"answer; extend the span to {end}, where that text ends, or remove it"
     )
     rows[1]["grade"] = 0  # not relevant: nothing is lost
-    (folder / "judgments.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_rows(folder / "judgments.jsonl", rows)
     assert [item.severity for item in check(read_card(folder / "dataset.yaml"))] == ["note"]
 
 

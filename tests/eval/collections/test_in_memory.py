@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas import NA, DataFrame
+from samples.collection_folders import write_beir
 
 from assay.eval.collections.card import MODEL
 from assay.eval.collections.in_memory import make_collection
@@ -177,17 +178,3 @@ def test_it_is_what_a_folder_in_beirs_layout_is(given_, tmp_path_factory):
             found = score_queries(retriever, collection, collection.queries, "nDCG@10", 10)
             scores.append(found)
     assert scores[0] == scores[1]
-
-
-def write_beir(folder, documents, queries, judgments):
-    for name, texts in (("corpus", documents), ("queries", queries)):
-        rows = [json.dumps({"_id": id_, "text": text}) for id_, text in texts.items()]
-        (folder / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    (folder / "qrels").mkdir()
-    lines = [
-        f"{query}\t{document}\t{grade}"
-        for query, grades in judgments.items()
-        for document, grade in grades.items()
-    ]
-    header = "query-id\tcorpus-id\tscore"
-    (folder / "qrels" / "test.tsv").write_text("\n".join([header, *lines]), encoding="utf-8")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples.mapped_collections import compare_both, leave_in_files, load_both
+from samples.mapped_collections import compare_both, leave_in_files, load_both, write_large
 
 from assay.eval.collections.catalog import read_card
 from assay.eval.collections.check import check
@@ -39,17 +39,6 @@ KEYWORD = {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}}
 REPEATED = '{"_id": "a", "text": "x"}'
 
 
-def write(folder, corpus, judged):
-    folder.mkdir(exist_ok=True)
-    (folder / "dataset.yaml").write_text("name: large\ntitle: Large\nformat: beir\n")
-    (folder / "corpus.jsonl").write_bytes(corpus)
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a b \u00e9"}\n')
-    (folder / "qrels").mkdir(exist_ok=True)
-    qrels = f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n"
-    (folder / "qrels" / "test.tsv").write_text(qrels)
-    return folder
-
-
 @pytest.fixture
 def large(tmp_path):
     rows = [
@@ -57,7 +46,7 @@ def large(tmp_path):
         for i in range(40)
     ]
     lines = [json.dumps(row, ensure_ascii=False).encode() for row in rows]
-    return write(tmp_path / "large", b"\xef\xbb\xbf" + b"\r\n \n".join(lines), "d5")
+    return write_large(tmp_path / "large", b"\xef\xbb\xbf" + b"\r\n \n".join(lines), "d5")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -67,7 +56,7 @@ def test_documents_in_their_file_are_those_held(tmp_path, monkeypatch, corpus):
         json.dumps({"_id": id_, "title": title, "text": text, "metadata": {"n": len(text)}})
         for id_, (title, text) in corpus.items()
     ]
-    folder = write(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
+    folder = write_large(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
     mapped = compare_both(str(folder), monkeypatch)
     held = load(str(folder))
     assert "no such" not in mapped.texts
@@ -128,7 +117,7 @@ def test_names_are_found_where_they_stand(ids, wanted, draw):
 )  # fmt: skip
 def test_what_is_wrong_is_told_and_found_alike(tmp_path, monkeypatch, lines, wrong):
     corpus = "\n".join(lines).encode(errors="surrogateescape")
-    folder = write(tmp_path / "large", corpus, "a")
+    folder = write_large(tmp_path / "large", corpus, "a")
     assert "corpus.jsonl:" in compare_both(str(folder), monkeypatch)
     found = check(read_card(folder / "dataset.yaml"))
     assert {problem.line for problem in found if "corpus" in problem.file} >= wrong

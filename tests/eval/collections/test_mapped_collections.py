@@ -1,17 +1,16 @@
 """Corpora and data sets of ir_datasets that stay in files are those held, to the bit."""
 
-import json
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples.mapped_collections import compare_both, leave_in_files, load_both
+from samples.mapped_collections import compare_both, leave_in_files, load_both, write_large
 
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import reading
 from assay.eval.collections.loading import load
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.store import lazy_sequence as shelf
 from assay.retrievers.store.lazy_sequence import PassageSequence
 
@@ -24,24 +23,12 @@ def write_text(draw, most):
     return " ".join(draw.choices(WORDS, k=draw.randint(0, most)))
 
 
-def write_beir(folder, lines, judged):
-    (folder / "qrels").mkdir(parents=True, exist_ok=True)
-    card = {"name": "set", "title": "Set", "format": "beir"}
-    (folder / "dataset.yaml").write_text(json.dumps(card))
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a b"}\n')
-    for name, text in lines.items():
-        (folder / name).write_text(text)
-    qrels = "".join(f"q\t{id_}\t1\n" for id_ in judged)
-    (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{qrels}")
-    return folder
-
-
 def test_a_file_that_changes_meanwhile_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(shelf, "RECENT", 0)
-    rows = {"corpus.jsonl": '{"_id": "r", "text": "one"}\n{"_id": "s", "text": "two"}\n'}
-    folder = write_beir(tmp_path / "beir", rows, ["r"])
+    rows = b'{"_id": "r", "text": "one"}\n{"_id": "s", "text": "two"}\n'
+    folder = write_large(tmp_path / "beir", rows, "r")
     _, beir = load_both(str(folder), monkeypatch)
-    (folder / "corpus.jsonl").write_text(rows["corpus.jsonl"].replace("two", 'tw"'))
+    (folder / "corpus.jsonl").write_bytes(rows.replace(b"two", b'tw"'))
     assert beir.documents[0].text == "one"
     with pytest.raises(AssayError, match=r"corpus\.jsonl:2: has changed since it was read"):
         beir.documents[1]
@@ -102,42 +89,25 @@ def test_what_ir_datasets_cannot_read_is_told_alike(tmp_path, local, monkeypatch
 def test_the_digest_is_of_what_was_read(tmp_path, monkeypatch):
     """A file that is replaced meanwhile is another collection, to the next that reads it."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    rows = ['{"_id": "a", "text": "one"}', '{"_id": "a", "text": "two"}']
-    folder = write_beir(tmp_path / "set", {"corpus.jsonl": rows[0]}, ["a"])
+    rows = [b'{"_id": "a", "text": "one"}', b'{"_id": "a", "text": "two"}']
+    folder = write_large(tmp_path / "set", rows[0], "a")
     one = load(str(folder)).digest
     leave_in_files(monkeypatch)
     read = load(str(folder))
-    (folder / "new.jsonl").write_text(rows[1])
+    (folder / "new.jsonl").write_bytes(rows[1])
     (folder / "new.jsonl").replace(folder / "corpus.jsonl")
     assert read.digest == one
     assert load(str(folder)).digest != one
 
 
-class Seen:
-    """What shows itself: how many of how many steps."""
-
-    def __init__(self):
-        self.steps = {}
-
-    def track(self, items, what, total):
-        self.steps[what] = (0, total)
-        for done, item in enumerate(items, start=1):
-            yield item
-            self.steps[what] = (done, total)
-
-    def say(self, line):
-        raise AssertionError(line)
-
-
 def test_a_bar_goes_where_a_line_is_broken(tmp_path, monkeypatch):
     """Else it would stand on a terminal while the fault is told."""
-    lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{'}
-    folder = str(write_beir(tmp_path / "set", lines, ["a"]))
+    folder = str(write_large(tmp_path / "set", b'{"_id": "a", "text": "one"}\n{', "a"))
     monkeypatch.setattr(reading, "SHOWN_FROM", 0)
     monkeypatch.setattr(reading, "MEGABYTE", 8)
     closed = []
 
-    class Closing(Seen):
+    class Closing(Quiet):
         def track(self, items, what, total):
             try:
                 yield from items
@@ -151,3 +121,30 @@ def test_a_bar_goes_where_a_line_is_broken(tmp_path, monkeypatch):
         assert raised.value.__traceback__ is not None
         assert closed == ["reading corpus.jsonl, MB"]
         closed.clear()
+
+
+def test_documents_of_ir_datasets_are_written_once(tmp_path, local, monkeypatch):
+    from ir_datasets.formats import TsvDocs
+    from ir_datasets.util import LocalDownload
+
+    file = tmp_path / "docs.tsv"
+    file.write_text("d0\tone\nd1\ttwo\n")
+    name = local(docs=TsvDocs(LocalDownload(file)))
+    held = load(name)
+    leave_in_files(monkeypatch, 10)
+    begun = count_iterations(monkeypatch, TsvDocs)
+    assert tuple(load(name).documents) == held.documents
+    assert len(begun) == 2, "to see whether there are many, and to write them"
+    assert load(name).digest == held.digest
+    assert len(begun) == 3
+    file.write_text("d0\tone\nd1\ttwo\nd2\tthree\n")  # beyond what is looked at first
+    assert [item.text for item in load(name).documents] == ["one", "two", "three"]
+    leave_in_files(monkeypatch, 1 << 28)
+    assert not isinstance(load(name).documents, PassageSequence)
+
+
+def count_iterations(monkeypatch, docs):
+    begun = []
+    iterate = docs.docs_iter
+    monkeypatch.setattr(docs, "docs_iter", lambda self: begun.append(1) or iterate(self))
+    return begun

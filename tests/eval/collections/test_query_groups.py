@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
+from samples.collection_folders import write_native
 
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
@@ -95,19 +96,13 @@ def test_the_groups_of_a_shipped_collection_are_its_documents():
 @pytest.fixture
 def card(tmp_path):
     """The folder of a small collection whose queries have metadata."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/a.md").write_text("Ferries leave at nine.")
-    (tmp_path / "queries.jsonl").write_text(
-        '{"_id": "1", "text": "when?", "metadata": {"talk": 7}}\n'
-        '{"_id": "2", "text": "which?", "group": "own", "metadata": {"talk": 7}}\n'
-        '{"_id": "3", "text": "who?"}\n'
-    )
-    (tmp_path / "judgments.jsonl").write_text(
-        "".join(f'{{"query_id": "{i}", "path": "a.md", "grade": 1}}\n' for i in (1, 2, 3))
-    )
-    values = {"name": tmp_path.name, "title": "x", "format": "native"}
-    (tmp_path / "dataset.yaml").write_text(yaml.safe_dump(values))
-    return tmp_path
+    queries = [
+        {"_id": "1", "text": "when?", "metadata": {"talk": 7}},
+        {"_id": "2", "text": "which?", "group": "own", "metadata": {"talk": 7}},
+        {"_id": "3", "text": "who?"},
+    ]
+    judgments = [{"query_id": str(i), "path": "a.md", "grade": 1} for i in (1, 2, 3)]
+    return write_native(tmp_path, {"a.md": "Ferries leave at nine."}, queries, judgments)
 
 
 def declare(folder, **more):

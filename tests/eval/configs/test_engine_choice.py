@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay.eval.configs.config import load_config
+from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
@@ -231,3 +232,40 @@ def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(e
     assert names >= {canonicalize_name(package) for package in can.packages}
     assert can.packages[0] in PACKAGES
     assert bool(can.extra) is bool(can.modules)
+
+
+def test_a_dense_leg_moves_where_there_is_no_native_one():
+    """The fallback: the store is searched by vectors, and fused here with our keyword leg."""
+    values = {
+        "name": "mine",
+        "retriever": {
+            "legs": {
+                "meaning": {"type": "dense", "encoder": "all-MiniLM-L6-v2", "depth": 40},
+                "words": {"type": "bm25"},
+            },
+            "fusion": {"type": "rrf"},
+        },
+    }
+    choose_engine(values, "sqlite")
+    assert legs_of(values)["meaning"] == {
+        "type": "engine_dense",
+        "engine": {"type": "sqlite"},
+        "encoder": "all-MiniLM-L6-v2",
+        "depth": 40,
+    }
+    assert legs_of(values)["words"] == {"type": "bm25"}
+
+
+def test_beside_a_native_leg_a_dense_one_stays():
+    legs = {"all": {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 2}}}
+    values = {"name": "mine", "retriever": {"legs": {**legs, "dense": {"type": "dense"}}}}
+    choose_engine(values, "lancedb")
+    assert legs_of(values)["all"]["engine"] == {"type": "lancedb"}
+    assert legs_of(values)["dense"] == {"type": "dense"}
+
+
+def test_overrides_come_after_the_choice():
+    overrides = ("retriever.legs.native.engine.k=5", "name=other")
+    config = load_config(CONFIGS / "native_hybrid.yaml", overrides, "sqlite").model_dump()
+    assert legs_of(config)["native"]["engine"]["k"] == 5
+    assert config["name"] == "other"

@@ -21,6 +21,7 @@ from assay.eval.studies.targets.settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import (
+    ADDRESS,
     TrustError,
     find_rule,
     is_trusted,
@@ -329,3 +330,8 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere):
 def test_the_project_is_trusted_from_anywhere(elsewhere):
     assert is_trusted(Path(__file__).parents[3] / "configs" / "bm25.yaml")
     assert not is_trusted(elsewhere / "bm25.yaml")
+
+
+@pytest.mark.parametrize("address", ["http://u:pass@host.example/x", "u:pass@host.example"])
+def test_a_refusal_names_the_host_and_no_password(address):
+    assert ADDRESS.describe(address) == "sends texts to host.example"

@@ -2,13 +2,13 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from samples.report import DOCUMENTS, HOSTILE, QUERIES, drop_types, make_run
+from tools.elements import Elements
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report import markdown
@@ -32,29 +32,6 @@ def told(summary):
 @pytest.fixture(scope="module")
 def page(summary):
     return write(summary).read_text(encoding="utf-8")
-
-
-class Elements(HTMLParser):
-    """Collects tags, text outside scripts, and the content of each script."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags = []
-        self.text = []
-        self.scripts = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data):
-        inside = self.cdata_elem
-        if inside == "script":
-            self.scripts[-1] += data
-        elif inside is None:
-            self.text.append(data)
 
 
 def read_details(page):

@@ -3,6 +3,7 @@
 import sqlite3
 
 import pytest
+from samples.collection_folders import write_native, write_rows
 from samples.planned_runs import make_run
 
 from assay.eval.collections.formats import memo
@@ -75,14 +76,9 @@ def test_a_ranking_is_read_when_it_is_asked_for(tmp_path):
 
 
 def test_judgments_are_found_again_until_a_file_changes(tmp_path, monkeypatch):
-    (tmp_path / "set" / "docs").mkdir(parents=True)
-    (tmp_path / "set" / "docs" / "a.md").write_text("# One\n\nText of one.\n")
-    (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "one?"}\n')
-    judgments = tmp_path / "set" / "judgments.jsonl"
-    judgments.write_text('{"query_id": "q", "path": "a.md", "start": 7, "end": 19}\n')
-    (tmp_path / "set" / "dataset.yaml").write_text(
-        "name: set\ntitle: Set\nformat: native\nqueries: queries.jsonl\n"
-    )
+    row = {"query_id": "q", "path": "a.md", "start": 7, "end": 19}
+    texts = {"a.md": "# One\n\nText of one.\n"}
+    folder = write_native(tmp_path / "set", texts, [{"_id": "q", "text": "one?"}], [row])
 
     def read():
         return load(str(tmp_path / "set"))
@@ -91,7 +87,7 @@ def test_judgments_are_found_again_until_a_file_changes(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.delattr(NativeSource, "_read_gold")
         assert read() == first
-    judgments.write_text('{"query_id": "q", "path": "a.md", "start": 7, "end": 99}\n')
+    write_rows(folder / "judgments.jsonl", [row | {"end": 99}])
     with pytest.raises(AssayError, match="span 7 to 99 is not within"):
         read()
     assert memo.find("judgments", "another") is None

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pandas import DataFrame
+from samples.planned_runs import Whole
 from tools.processes import ROOT
 
 from assay import compare, run, search
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import AssayError, Hit, Ranking
 from assay.retrievers.base.answers import read_answer
 
 DOCUMENTS = {
@@ -43,21 +44,16 @@ def answer(query, k):
     return [(id_, 1 / rank) for rank, id_ in enumerate(ANSWERS[query], start=1)][:k]
 
 
-class Lookup(Retriever):
+class Lookup(Whole):
     """Whole documents, by a table of answers."""
-
-    nondeterministic = False
 
     def __init__(self, answers):
         self.answers = answers
 
-    def index(self, documents):
-        self.chunks = {d.id: Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents}
-        return IndexReport(len(self.chunks))
-
     def search(self, query, k):
+        chunks = {chunk.id: chunk for chunk in self._chunks}
         found = self.answers[query][:k]
-        return Ranking(tuple(Hit(self.chunks[id_], -float(i)) for i, id_ in enumerate(found)))
+        return Ranking(tuple(Hit(chunks[id_], -float(i)) for i, id_ in enumerate(found)))
 
 
 def test_all_that_answers_alike_scores_alike():

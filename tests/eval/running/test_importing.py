@@ -1,17 +1,10 @@
 """An import that is known is not read again, and any other is."""
 
-import json
-
 import pytest
+from samples.collection_folders import write_beir
 from tools.recording_progress import RecordingProgress
 
 from assay.eval.running.importing import import_runs
-
-CARD = """name: small
-title: Small
-format: beir
-judgments: {test: qrels.tsv}
-"""
 
 
 @pytest.fixture
@@ -19,11 +12,8 @@ def folder(tmp_path, monkeypatch):
     """A collection with a run of two systems, and a cache and a folder of reports of their own."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    documents = [{"_id": f"d{i}", "title": "", "text": f"Text {i}."} for i in range(3)]
-    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in documents))
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "Which?"}\n')
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
-    (tmp_path / "dataset.yaml").write_text(CARD)
+    documents = {f"d{i}": f"Text {i}." for i in range(3)}
+    write_beir(tmp_path, documents, {"q": "Which?"}, {"q": {"d1": 1}})
     lines = [f"q Q0 d{i} {i} {9 - i} {tag}\n" for tag in ("a", "b") for i in range(3)]
     (tmp_path / "run.trec").write_text("".join(lines))
     return tmp_path

@@ -307,3 +307,17 @@ def test_ceilings_count_an_item_once_and_all_that_a_chunk_covers(base):
     golds = [(0, 5, 1), (5, 5, 2), (10, 20, 3)]  # the first chunk covers two, two cover the third
     (final,) = attribute(make_any(base, golds, {"final": [1, 2, 0]}), 2).ceilings
     assert [estimate.value for estimate in final.measures.values()] == [1, 1, 1]
+
+
+def test_totals_by_type_add_up(tmp_path):
+    collection = make_collection(6, types=["a", "b", ""])
+    run = make_run(tmp_path, "typed", [1, 0, 1, 1, 1, 1], collection=collection)
+    attribution = attribute(run)
+    assert attribution.by_type.keys() == {"a", "b"}
+    assert attribution.totals("b") == dict.fromkeys(STATUSES, 0) | {"found": 1, "not returned": 1}
+
+
+def test_parts_that_tell_only_their_time_are_no_steps(base):
+    run = lay(base, listing(0), dense=[], rerank=[])
+    assert attribute(run).steps == ("final",)
+    assert status(run).status == "not returned"

@@ -4,37 +4,27 @@ import math
 from dataclasses import replace
 
 import pytest
-from samples.planned_runs import make_collection
+from samples.planned_runs import Whole, make_collection
 
 from assay.eval.runs.contract import check_ranking
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.retrievers.base import (
     AssayError,
-    Chunk,
     Hit,
-    IndexReport,
     Quiet,
     Ranking,
-    Retriever,
 )
 
 
-class FaultyRetriever(Retriever):
+class FaultyRetriever(Whole):
     """Finds the first three documents, and then tells `lie` of them."""
 
-    def __init__(self, lie):
-        self._lie = lie
-
-    def index(self, documents):
-        self._hits = [
-            Hit(Chunk(item.id, item.id, 0, len(item.text), item.text), 3.0 - i)
-            for i, item in enumerate(documents[:3])
-        ]
-        return IndexReport(len(documents))
-
     def search(self, query, k):
-        return self._lie(list(self._hits))
+        return self._answer(self.find())
+
+    def find(self):
+        return [Hit(chunk, 3.0 - i) for i, chunk in enumerate(self._chunks[:3])]
 
 
 def swap(hits, **changes):
@@ -86,9 +76,9 @@ def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name):
     collection, sound = make_collection(4), {}
     liar = FaultyRetriever(lie)
     liar.index(collection.documents)
-    honest = Ranking(tuple(liar._hits))
+    honest = Ranking(tuple(liar.find()))
     for _ in range(2):
         assert check_ranking(honest, liar, "q", 10, collection.texts, sound) is honest
         assert len(sound) == 3
     with pytest.raises(AssayError, match=words):
-        check_ranking(lie(list(liar._hits)), liar, "q", 10, collection.texts, sound)
+        check_ranking(lie(liar.find()), liar, "q", 10, collection.texts, sound)

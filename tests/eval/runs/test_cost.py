@@ -1,5 +1,6 @@
 """What a run costs: from the calls it makes to its table, its report, JSON and MLflow."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from assay.eval.cli.main import assay
 from assay.eval.cli.run import print_summary
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.run_page import page as report
+from assay.eval.running.figures import Figures
 from assay.eval.running.run import make_run
 from assay.eval.runs.json_form import to_json
-from assay.eval.runs.summary.cost import dollars
+from assay.eval.runs.summary.cost import dollars, tell_queries
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet
@@ -134,3 +136,11 @@ def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatc
     assert summary.cost == rerun.cost
     assert summary.cost.queries is not None
     assert summary.cost.queries > 1000 * tokens / 1e6 / len(QUERIES)
+
+
+def test_a_sweep_tells_costs_where_there_are_any(server):
+    figures = Figures.of(run(make_config(server, encoder=1.0, reranker=2.0)))
+    unknown = Figures.of(run(make_config(server, encoder=1.0)))
+    assert (tell_queries(figures.cost), tell_queries(unknown.cost)) == ("2.00", "unknown")
+    assert (figures.usd, unknown.usd) == (pytest.approx(2.002), None)
+    assert (tell_queries(None), replace(figures, cost=None).usd) == ("0", 0)

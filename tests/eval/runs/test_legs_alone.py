@@ -17,6 +17,7 @@ from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write
+from assay.retrievers.base import IndexReport
 
 LEG = LegAlone(
     "keyword",
@@ -106,3 +107,14 @@ def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text):
     assert re.findall(r"<[^>]*>", html) == ["<code>", "</code>"] * html.count("<code>")
     assert unescape(re.sub(r"</?code>", "`", html)) == text
     assert not re.search(r"`[^`\n]+`", unescape(re.sub(r"<code>.*?</code>", "\n", html)))
+
+
+def test_chunks_read_in_part_are_told():
+    facts = {"unread": 12, "window": 512}
+    index = IndexReport(1300, facts=facts)
+    assert describe_unread(index) == (
+        "12 of 1,300 chunks are longer than the encoder's 512 tokens; the rest is "
+        "ignored. Lower `max_tokens`, or set `windows: max`"
+    )
+    for none in ({}, {"unread": 0, "window": 512}):
+        assert describe_unread(replace(index, facts=none)) == ""

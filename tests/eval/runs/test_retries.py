@@ -1,5 +1,6 @@
 """Calls made again: counted in the manifest, shown where there were any, in no latency."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.json_form import to_json
 from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet, StageTrace
@@ -67,3 +69,17 @@ def test_they_are_shown_where_there_were_any(every, make, capsys):
     assert (line in page.read_text()) == bool(every)
     figures = {row[0]: row[1] for row in describe(summary).figures}
     assert figures.get("retries") == (2 if every else None)
+
+
+def test_a_run_of_an_earlier_version_is_read(make):
+    run = make(2)
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    del manifest["retries"]
+    (run.folder / "manifest.json").write_text(json.dumps(manifest))
+    rows = [json.loads(line) for line in (run.folder / "rankings.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["trace"] = [entry[:6] for entry in row["trace"]]
+    (run.folder / "rankings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = load(run.folder)
+    assert read.manifest.retries == 0
+    assert {entry.waited for ranking in read.rankings.values() for entry in ranking.trace} == {0.0}

@@ -1,7 +1,7 @@
 """The order in which a system returns its hits is the ranking, whatever their scores."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame
-from samples.planned_runs import make_collection
+from samples.planned_runs import Whole, make_collection
 from tools.http_services import serving
 
 from assay.eval.collections.collection import GoldItem
@@ -21,7 +21,7 @@ from assay.eval.runs.execution.replay import Replay
 from assay.eval.runs.execution.unstored import score_queries
 from assay.eval.runs.generated_answers import list_answers
 from assay.eval.runs.run_files import make_run_file, read_run_file
-from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import Hit, Ranking
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -33,21 +33,6 @@ GOLD = tuple(GoldItem("q0", id_, id_, 0, len(TEXTS[id_]), grade) for id_, grade 
 COLLECTION = replace(PLANNED, queries=PLANNED.queries[:1], gold={"q0": GOLD})
 
 Pairs = Sequence[tuple[str, float | None]]
-
-
-class Mine(Retriever):
-    """A class of somebody's own that answers any query with `answer`."""
-
-    def __init__(self, answer: Callable[[dict[str, Chunk]], Any]) -> None:
-        self.answer = answer
-
-    def index(self, documents: Sequence[Document]) -> IndexReport:
-        self.chunks = {d.id: Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents}
-        return IndexReport(len(self.chunks))
-
-    def search(self, query: str, k: int) -> Ranking:
-        answer: Ranking = self.answer(self.chunks)
-        return answer
 
 
 class Given:
@@ -139,11 +124,11 @@ def list_roads(hits, folder, url):
         files["trec"] = "\n".join(lines)
     for name, answer in functions.items():
         yield f"function of {name}", FunctionRetriever(lambda query, k, answer=answer: answer)
-    yield "object of pairs", ObjectRetriever(Mine(lambda chunks: hits))
+    yield "object of pairs", ObjectRetriever(Whole(lambda chunks: hits))
     yield (
         "object of rankings",
         ObjectRetriever(
-            Mine(
+            Whole(
                 lambda chunks: Ranking(
                     tuple(Hit(chunks[id_], score or 0.0) for id_, score in once.items())
                 )

@@ -1,8 +1,7 @@
 """Documents that must not be returned: their share, its direction everywhere, what is refused."""
 
-import json
-
 import pytest
+from samples.collection_folders import write_native
 
 from assay import compare, run
 from assay.eval.collections.card import Card
@@ -26,22 +25,13 @@ BOTH = ["nDCG@10", "Unwanted@3"]
 def collection(tmp_path, monkeypatch):
     """A page of today and an old one on each of 40 subjects, of which today's answers."""
     monkeypatch.chdir(tmp_path)
-    home = tmp_path / "datasets" / "mine"
-    (home / "docs" / "old").mkdir(parents=True)
-    for i in range(COUNT):
-        (home / "docs" / f"{i}.md").write_text(f"subject{i} as it is\n")
-        (home / "docs" / "old" / f"{i}.md").write_text(f"subject{i} as it was\n")
-    rows = {
-        "queries": [{"_id": f"q{i}", "text": f"{i}"} for i in range(COUNT)],
-        "gold": [{"query_id": f"q{i}", "path": f"{i}.md", "start": 0, "end": 15, "grade": 1}
-                 for i in range(COUNT)],
-    }  # fmt: skip
-    for name, content in rows.items():
-        (home / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in content))
-    (home / "dataset.yaml").write_text(
-        "name: mine\ntitle: Mine\nformat: native\ndocuments: docs\n"
-        "judgments: {all: gold.jsonl}\nunwanted: [old/*]\n"
-    )
+    numbers = range(COUNT)
+    texts = {f"{i}.md": f"subject{i} as it is\n" for i in numbers}
+    texts |= {f"old/{i}.md": f"subject{i} as it was\n" for i in numbers}
+    queries = [{"_id": f"q{i}", "text": f"{i}"} for i in numbers]
+    span = {"start": 0, "end": 15, "grade": 1}
+    gold = [{"query_id": f"q{i}", "path": f"{i}.md", **span} for i in numbers]
+    write_native(tmp_path / "datasets" / "mine", texts, queries, gold, unwanted=["old/*"])
     return "mine"
 
 

@@ -20,6 +20,7 @@ from assay.eval.cli.mlflow_ui import mlflow as mlflow_command
 from assay.eval.runs.stored import load
 from assay.eval.tracking import TrackingError, log, log_once
 from assay.eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
+from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[3]
 
@@ -202,3 +203,23 @@ def test_the_mlflow_command_names_a_remote_server(monkeypatch):
     done = CliRunner().invoke(mlflow_command, ["--no-browser"])
     expected = "MLFLOW_TRACKING_URI is a server; its pages are at https://mlflow.example"
     assert str(done.exception) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("store")
+def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(summary, tmp_path):
+    run_id = log_once(summary)
+    port = find_free_port()
+    with open_mlflow(port) as opened:
+        address = opened["address"]
+        assert address == f"http://127.0.0.1:{port}"
+        assert client(address).get_run(run_id).info.status == "FINISHED"
+        artifact = httpx.get(
+            f"{address}/get-artifact?path=run.trec&run_uuid={run_id}", trust_env=False
+        )
+        assert artifact.content == (summary.run.folder / "run.trec").read_bytes()
+        taken = CliRunner().invoke(mlflow_command, ["--port", str(port), "--no-browser"])
+        assert isinstance(taken.exception, AssayError)
+        assert f"--port {port}: Address already in use" in str(taken.exception)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0

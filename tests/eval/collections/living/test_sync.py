@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from samples.collection_folders import write_beir, write_native, write_rows
 
 from assay.eval.cli.main import assay
 from assay.eval.collections.catalog import read_card
@@ -140,7 +141,7 @@ def decide(own, decision):
 def test_a_reworded_text_counts_once_a_person_has_said_so(own):
     row, *others = rows(own)
     row |= {"grade": 2, "judged_by": "person ben", "judged_on": "2025-03-04"}
-    write_rows(own, [row, *others])
+    write_rows(own / "judgments.jsonl", [row, *others])
     write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
     (waits,) = run(own).waiting
     assert waits[0].query_id == "q1"
@@ -178,14 +179,10 @@ def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own):
     assert item.decision is None
 
 
-def write_rows(own, values):
-    (own / "judgments.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in values))
-
-
 def test_judgments_as_they_were_kept_before_are_upgraded(own):
     start = GUIDE.index(LOAN)
     write_rows(
-        own,
+        own / "judgments.jsonl",
         [
             {"query_id": "q3", "path": "room.md"},
             {"query_id": "q2", "path": "guide.md", "start": start, "end": start + len(LOAN)},
@@ -207,9 +204,8 @@ def test_judgments_as_they_were_kept_before_are_upgraded(own):
 
 
 def test_anchors_that_tables_name_move_too(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/guide.md").write_text(GUIDE)
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "cost?"}\n')
+    card = {"anchors": "anchors.jsonl", "judgments": {"test": "qrels.tsv"}}
+    write_native(tmp_path, {"guide.md": GUIDE}, [{"_id": "q", "text": "cost?"}], [], **card)
     (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tfee\t2\nq\tloan\t1\n")
     places = {"fee": FEE, "loan": LOAN}
     lines = [
@@ -217,11 +213,7 @@ def test_anchors_that_tables_name_move_too(tmp_path):
         for name, text in places.items()
         for start in [GUIDE.index(text)]
     ]
-    (tmp_path / "anchors.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in lines))
-    (tmp_path / "dataset.yaml").write_text(
-        f"name: {tmp_path.name}\ntitle: T\nformat: native\nanchors: anchors.jsonl\n"
-        "judgments: {test: qrels.tsv}\n"
-    )
+    write_rows(tmp_path / "anchors.jsonl", lines)
     assert run(tmp_path).statuses == {Status.IN_PLACE: 2}
     (tmp_path / "docs/guide.md").write_text(SHIFT + GUIDE.replace(LOAN, ""))
     assert gold(tmp_path) == [FEE]
@@ -304,3 +296,22 @@ def test_two_syncs_at_once_end_as_one(own):
     assert [one.returncode for one in both] == [0, 0]
     assert sorted(item["moved"] for item in found) == [0, 2]
     assert gold(own) == [FEE, LOAN, HOURS]
+
+
+def test_the_screen_fits_a_terminal(own):
+    write(own, "guide.md", SHIFT + GUIDE.replace("twelve", "fifteen"))
+    write(own, "new.md", "# New\n\nNobody has judged this text, which is new.\n")
+    write(own, "room.md", None)
+    done = CliRunner().invoke(assay, ["dataset", "sync", "own"], env={"COLUMNS": "80"})
+    lines = done.output.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    for words in ("gone now: q3 (room.md)", "to decide: "):
+        assert words in " ".join(lines)
+
+
+def test_other_formats_are_refused(tmp_path):
+    write_beir(tmp_path, {"d": "t"}, {"q": "t"}, {"q": {"d": 1}})
+    done = CliRunner().invoke(assay, ["dataset", "sync", str(tmp_path)])
+    assert isinstance(done.exception, AssayError)
+    assert "only collections of the format native" in str(done.exception)
