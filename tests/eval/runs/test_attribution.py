@@ -175,6 +175,15 @@ def test_stages_of_one_name_are_told_apart(base):
     assert list(found.ranks) == ["dense", "boost", "boost 2", "final"]
 
 
+def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path):
+    run = make_run(tmp_path, "two", [1, 1], collection=make_collection(2))
+    filled, empty = (
+        lay(run, listing(0), dense=listed).rankings["q0"] for listed in (listing(1), [])
+    )
+    found = attribute(replace(run, rankings={"q0": filled, "q1": empty})).items["q1"]
+    assert found[0].ranks == {"dense": None, "final": 1}
+
+
 def test_ranks_are_of_candidates_that_are_listed_once_and_no_self_matches(base):
     found = attribute(lay(base, listing(1), dense=["d1", "d2", "d1", "d0"]), 5)
     assert found.items["q0"][0].ranks == {"dense": 3, "final": 1}

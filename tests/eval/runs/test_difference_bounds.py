@@ -96,8 +96,9 @@ def test_bounds_worked_by_hand(tmp_path):
     assert not bounds.could_turn
     (turned,) = make_bounded(tmp_path, {"other": [2, 2], "base": [1, 1]}, 1)
     assert (turned.difference, turned.low, turned.high) == (1, 0, 1)
-    (equal,) = make_bounded(tmp_path, {"a": [1, 1], "b": [1, 1]}, 1)
-    assert (equal.low, equal.high) == (0, 0)
+    both, first, second = make_bounded(tmp_path, {"a": [1, 1], "b": [1, 1], "c": [2, 2]}, 1)
+    assert (both.low, both.high) == (0, 0)
+    assert (first.low, first.high) == (second.low, second.high) == (-1, 0)
 
 
 def test_the_sentence():

@@ -2,11 +2,11 @@
 
 import errno
 import io
+import json
 import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from samples import report
@@ -17,15 +17,13 @@ from assay.eval.collections.check import check_judged
 from assay.eval.report.run_page.page import write
 from assay.eval.runs import stored_files
 from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.rows import encode_ranking, encode_row, read_ranking
 from assay.eval.runs.stored import find, load
 from assay.eval.runs.stored_files import StoredRankings
 from assay.eval.runs.summary.exports import FILES, export
 from assay.eval.runs.summary.summary import summarise
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
 from assay.retrievers.store.files import write_atomically
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path, capsys):
@@ -136,3 +134,12 @@ def test_a_ranking_that_was_changed_is_not_gone_on_with(tmp_path):
     rankings.write_text(rankings.read_text().replace('"query":"q0"', '"query":"q1"'))
     with pytest.raises(AssayError, match="the ranking of query q1 was changed since it was stored"):
         make_run(tmp_path, "run", [1, 2])
+
+
+def test_a_ranking_comes_back_as_it_was_stored():
+    chunk = Chunk("d0", "d0", 0, 4, "text", "Title", ("Head",))
+    hit = Hit(chunk, 0.5, {"dense": LegRank(3, 0.25), "keyword": LegRank(1, 7.0)})
+    step = StageTrace("dense", "leg", 1.5, (("d0", 0.25),), "a note", {"retries": 1})
+    ranking = Ranking((hit,), (step,), (), ("a fault",))
+    row = json.loads(encode_row(encode_ranking("q", ranking)))
+    assert read_ranking(row, {"d0": chunk}) == ranking

@@ -23,6 +23,9 @@ def test_what_is_added_to_few_pairs_by_hand():
     center = 0.2 / 12
     half = scipy.stats.t.ppf(0.975, 9) * np.sqrt(((0.1 + 1.1 / 3) / 12 - center**2) / 12)
     assert (found.low, found.high) == pytest.approx((center - half, center + half))
+    sure = estimate_difference([0.3, -0.1] + [0.0] * 8, 1.0, level=0.01)
+    half *= scipy.stats.t.ppf(0.995, 9) / scipy.stats.t.ppf(0.975, 9)
+    assert (sure.low, sure.high) == pytest.approx((center - half, center + half))
 
 
 def test_the_ends_of_few():

@@ -225,3 +225,10 @@ def test_the_store_is_named_by_the_environment_or_lies_here(tmp_path, monkeypatc
     assert tracking_uri() == f"sqlite:///{tmp_path}/sub/x.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://host:5000/")
     assert tracking_uri() == "http://host:5000"
+
+
+@pytest.mark.usefixtures("store")
+def test_degraded_runs_are_marked(summary):
+    manifest = summary.run.manifest.model_copy(update={"degraded": {"keyword: down": 2}})
+    marked = replace(summary, run=replace(summary.run, manifest=manifest))
+    assert client().get_run(log_once(marked)).data.tags["assay.degraded"] == "true"

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
 from assay.retrievers.documents.conversion.converters import CommandSettings
@@ -87,3 +88,11 @@ def test_a_command_that_fails_is_told_and_asked_again(resources, tmp_path):
     missing = CommandSettings(type="command", command=["no-such-program"])
     with pytest.raises(AssayError, match="there is no program no-such-program"):
         Converter(resources.cache, missing)
+
+
+def test_a_folder_is_read_by_the_command_of_a_config(resources, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/a.html").write_text("a page")
+    upper = command(tmp_path / "upper.py", UPPER)
+    (document,) = open_source(str(tmp_path / "pages"), resources, upper).documents
+    assert (document.id, document.text) == ("a.html.md", "# A PAGE")

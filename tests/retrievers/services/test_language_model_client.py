@@ -110,6 +110,17 @@ def test_leaving_calls_back_who_waits_for_another_attempt(room):
     assert len(here.server.calls) == 1
 
 
+def test_no_more_calls_at_a_time_than_set_by_any_number_of_threads(room):
+    def react(call):
+        time.sleep(0.05)
+        return say(call)
+
+    here = room(react)
+    with here.client(concurrency=2) as client, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: client.ask(ask(f"q{i}")), range(8)))
+    assert here.server.most_at_once == 2
+
+
 def test_throttling_holds_everybody(room):
     times = []
     turned_away = threading.Event()

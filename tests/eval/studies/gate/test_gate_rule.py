@@ -82,6 +82,19 @@ def test_a_weak_pass_says_first_what_it_would_not_notice(folder):
     assert sentences.announce(same).startswith("Pass: the pipeline did not change")
 
 
+def test_a_warning_of_few_queries_says_how_little_they_show_and_many_are_not_weak(folder):
+    few = make(make_run(folder, "few", [1] * 13 + [3, 9] * 6), ["MRR@10", "Hit@10"])
+    worse = make_run(folder, "few", [1] * 6 + [4] * 7 + [3, 9] * 6)
+    report = judge(few, worse, SETTINGS_OF_20)
+    assert report.verdict == "warning"
+    told = "with 25 questions a loss of up to a third may get no more than a warning."
+    assert sentences.announce(report).endswith(told)
+    ranks = [1] * 280 + [2] * 20
+    many = make(make_run(folder, "many", ranks), ["MRR@10", "Hit@10"])
+    report = judge(many, make_run(folder, "many", ranks), SETTINGS_OF_20)
+    assert sentences.announce(report).startswith("Pass: lost no more than 0.0")
+
+
 def test_a_loss_is_named_by_a_fraction_that_is_no_less(folder, baseline):
     report = judge_ranks(baseline, folder, RANKS)
     (item,) = report.measures

@@ -31,7 +31,7 @@ def estimate(low, high):
         (Limits(at_most=100), 4.0, None, "cannot tell"),
         (Limits(at_most=3), 4.0, None, "missed"),
         (Limits(at_least=4), 4.0, None, "met"),
-        (Limits(at_least=4), None, None, "cannot tell"),
+        (Limits(at_least=-4), None, None, "cannot tell"),
     ],
 )
 def test_the_whole_interval_decides(limits, low, high, verdict):
