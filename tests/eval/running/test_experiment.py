@@ -1,5 +1,6 @@
 """What can be run from Python: functions, objects, rankings and configs of every form."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,11 @@ def test_the_order_given_stands_and_the_first_of_the_same_places():
 
 @pytest.mark.parametrize(
     ("what", "kind", "name"),
-    [(answer, "function", "answer"), (Lookup(ANSWERS), "object", "Lookup")],
+    [
+        (answer, "function", "answer"),
+        (partial(answer), "function", "answer"),
+        (Lookup(ANSWERS), "object", "Lookup"),
+    ],
 )
 def test_code_is_named_and_measured_anew(what, kind, name):
     first = run(what, collection=HARBOUR, track=False)

@@ -259,6 +259,17 @@ def test_memory_keeps_what_was_used_last():
     assert (store.get("1"), store.get("2"), store.get("3")) == (one, None, three)
 
 
+def test_an_answer_from_other_content_is_not_believed(cache, resources):
+    pipeline = build(cache, resources, DOCUMENTS)
+    kept = pipeline._answers
+    ranking, key = pipeline.search("ferry", 3), kept.key("ferry", 3)
+    for other in ({"0.md": "another content"}, {"gone.md": "1"}):
+        kept._store.put(key, Answer(ranking, other))
+        assert kept.find(key) is None
+    assert pipeline.search("ferry", 3).hits == ranking.hits
+    assert kept.find(key) is not None
+
+
 def test_a_redis_that_is_down_is_no_degradation(resources, monkeypatch):
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     monkeypatch.setenv("REDIS_URL", "redis://user:secret@127.0.0.1:1/0")

@@ -177,6 +177,13 @@ def render(lines):
     return "".join(f"{line.text}\n" for line in lines)
 
 
+def test_an_equal_text_that_came_to_the_same_offsets_is_not_it():
+    old = "Is it 1 or not? Yes.\nIs it 2 or not? Yes.\nIs it 3 or not? Yes.\nThat is all of it."
+    new = old.partition("\n")[2]
+    finding = find(anchor_at("a.md", old, "Yes.", 1, copies=3), a=new)
+    assert finding.place.start == new.index("Yes.")
+
+
 def test_a_copy_in_the_same_document_needs_surroundings_of_its_own():
     text = "meter river permit harbour lamp frost council stone gate"
     old = f"The first lines of it\n{text}\n{text}\nharbour gate and the rest\n"

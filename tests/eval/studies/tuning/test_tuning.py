@@ -24,6 +24,7 @@ from assay.eval.studies.tuning.nested_cv import (
     tune,
 )
 from assay.eval.studies.tuning.tuning import part
+from assay.retrievers.base import AssayError
 
 
 def make_queries(count, types=1):
@@ -184,6 +185,11 @@ def test_the_same_call_returns_the_same_figures():
     assert one == tune_matrix(scores, types=3)
     assert one != tune_matrix(scores, Design(seed=9), types=3)
     assert json.loads(json.dumps(to_json(one)))["choices"] == 100
+
+
+def test_too_few_groups_are_refused():
+    with pytest.raises(AssayError, match="4 queries in 4 groups cannot be parted into 5 folds"):
+        tune_matrix(np.zeros((2, 4)))
 
 
 @given(
