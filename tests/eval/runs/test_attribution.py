@@ -182,6 +182,9 @@ def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path):
     )
     found = attribute(replace(run, rankings={"q0": filled, "q1": empty})).items["q1"]
     assert found[0].ranks == {"dense": None, "final": 1}
+    without = lay(run, listing(0)).rankings["q0"]
+    ceiling, *_ = attribute(replace(run, rankings={"q0": filled, "q1": without})).ceilings
+    assert (ceiling.step, ceiling.measures["Hit@1"].value) == ("dense", 0.5)
 
 
 def test_ranks_are_of_candidates_that_are_listed_once_and_no_self_matches(base):

@@ -32,6 +32,7 @@ from assay.retrievers.pipeline.query_cache import (
     RedisStore,
 )
 from assay.retrievers.settings import Resources
+from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.cache import Cache
 
 MEMORY = {"type": "memory"}
@@ -257,6 +258,14 @@ def test_memory_keeps_what_was_used_last():
     assert store.get("1") is one
     store.put("3", three)
     assert (store.get("1"), store.get("2"), store.get("3")) == (one, None, three)
+
+
+def test_an_answer_goes_to_those_alone_who_may_read_it(cache, resources):
+    documents = [replace(item, metadata={"who": item.id}) for item in DOCUMENTS]
+    pipeline = build(cache, resources, documents)
+    for id_ in ("0.md", "1.md"):
+        (hit,) = pipeline.restrict(Filter(field="who", equals=id_)).search("ferry", 3).hits
+        assert hit.chunk.doc_id == id_
 
 
 def test_an_answer_from_other_content_is_not_believed(cache, resources):

@@ -108,6 +108,8 @@ def test_a_loss_is_named_by_a_fraction_that_is_no_less(folder, baseline):
     ):
         weak = replace(report, measures=(replace(item, margin=share * item.base),))
         assert f"60 questions a loss of up to {words} would go" in sentences.announce(weak)
+    slight = replace(report, measures=(replace(item, margin=0.1 * item.base),))
+    assert sentences.announce(slight).startswith("Pass: lost no more than ")
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
