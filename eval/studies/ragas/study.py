@@ -120,7 +120,9 @@ def find(asked: RagasOptions, lab: Lab) -> AskedRuns[RagasResult]:
                 f"replaced: {result.path} had {lost}; the same call gives that again from what is "
                 "kept"
             )
-        write_atomically(result.path, encode_json(to_json(result)))
+        told = to_json(result)
+        del told["file"]  # which moves with the run's folder
+        write_atomically(result.path, encode_json(told))
     return AskedRuns(results, work.job.ledger if work.job else None)
 
 
