@@ -120,6 +120,21 @@ def test_code_is_named_and_measured_anew(what, kind, name):
     assert run(what, collection=HARBOUR, track=False).id != first.id
 
 
+def test_a_run_of_a_class_is_found_again_until_a_helper_of_it_is_edited(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_factor.py").write_text("FACTOR = 1\n")
+    (tmp_path / "own_kind.py").write_text(
+        "import own_factor\nfrom assay.retrievers.base import Ranking\n"
+        "from samples.planned_runs import Whole\n\n\nclass Mine(Whole):\n"
+        "    def search(self, query, k):\n        return Ranking(())\n"
+    )
+    config = {"name": "own", "retriever": {"type": "python", "class": "own_kind:Mine"}}
+    first = run(config, collection=HARBOUR, track=False)
+    assert run(config, collection=HARBOUR, track=False).id == first.id
+    (tmp_path / "own_factor.py").write_text("FACTOR = 2\n")
+    assert run(config, collection=HARBOUR, track=False).id != first.id
+
+
 def test_configs_in_every_form_are_one_run():
     small = load("harbourline")
     by_name = run("bm25", "limit=4", "dataset=harbourline", track=False)
