@@ -113,6 +113,12 @@ def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(drawn):
             check_equal(variants, load_config(BM25, overrides))
 
 
+def test_the_native_hybrid_answers_to_each_depth_by_itself(variants):
+    for depth in (7, 2, 4):
+        overrides = (f"retriever.legs.native.depth={depth}",)
+        check_equal(variants, load_config(ROOT / "configs" / "native_hybrid.yaml", overrides))
+
+
 def test_a_leg_searches_once_for_all_depths_and_fusions(variants, searches):
     for depth, k in ((8, 60), (8, 10), (3, 10), (5, 1)):
         overrides = (f"{KEYWORD}.depth={depth}", f"retriever.fusion.k={k}")
