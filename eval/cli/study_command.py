@@ -46,11 +46,11 @@ def make_command(study: Study[O, F]) -> click.Command:
             return
         found = study.find(asked, lab)
         told = study.report(found)
+        if not as_json:  # files take a second, for which nobody need wait
+            print_report(told, titled=study.titled)
         written = study.write(found, told, asked, lab)
         if written.said:
             lab.progress.say(written.said)
-        if not as_json:
-            print_report(told, titled=study.titled)
         tracked: dict[str, str | Sequence[str] | None] = {}
         if study.log and written.files:
             send = partial(study.log, found, written.files, lab)
