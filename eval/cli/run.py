@@ -57,13 +57,13 @@ def run(asked: RunCommandOptions, no_track: bool, as_json: bool) -> None:
         for settings in wanted:
             resources = pool.resources if pool else None
             outcome = make_run(settings, asked.rerun, progress, resources)
-            summary, page = write_report(outcome.run, settings.measures)
+            show = (lambda _: None) if as_json else partial(print_summary, reused=outcome.reused)
+            summary, page = write_report(outcome.run, settings.measures, show=show)
             log = (lambda: None) if no_track else partial(track, summary, progress)
             if as_json:
                 told.append(describe(summary, log, report=page))
             else:
-                show = partial(print_summary, reused=outcome.reused)
-                present(summary, as_json, show, log, report=page)
+                present(summary, as_json, lambda _: None, log, report=page)
     if as_json:
         _print_json(told)
     elif len(wanted) == 1:

@@ -1,7 +1,7 @@
 """Making the run of a config, and sending it to the tracking store."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,15 +62,21 @@ def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:
 
 
 def write_report(
-    run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False
+    run: StoredRun,
+    measures: Sequence[str] = (),
+    *,
+    rerun: bool = False,
+    show: Callable[[Summary], None] = lambda _: None,
 ) -> tuple[Summary, Path]:
     """Export the summary of a run and write its report; return the summary and the page.
 
-    Files that already have the content that would be written are left, unless `rerun`.
+    Files that already have the content that would be written are left, unless `rerun`. `show` gets
+    the summary before they are written.
     """
     named, memo = _name_measures(run, measures), open_memo(run)
     path = run.folder / PAGE
     summary = summarise_cached(run, named, memo)
+    show(summary)
     if rerun or not is_written(memo, run.folder, named, OUTPUTS):
         _export(summary, memo, named, rerun)
         from assay.eval.report.run_page import page
