@@ -49,7 +49,7 @@ class TokenCounts:
             return {}
         return {f"p{i}": float(np.percentile(self.sizes, i)) for i in PERCENTILES}
 
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, int | float]:
         """Return the sum, the average, the least, the percentiles and the largest."""
         total = sum(self.sizes)
         ends = {"total": total, "average": total / max(len(self.sizes), 1)}
