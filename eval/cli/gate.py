@@ -86,9 +86,10 @@ def accept(asked: AcceptOptions, as_json: bool) -> None:
 
     run = asked.run
     if run.endswith(SUFFIXES):
-        name, rows = load_config(run).name, list_runs(reports_folder(), scored=False)
-        newest = next((row.id for row in rows if row.config == name), "")
-        way = f"the newest of it is {newest}" if newest else f"`assay run {run}` makes one"
+        config, rows = load_config(run), list_runs(reports_folder(), scored=False)
+        wanted = config.name, Path(config.dataset).name
+        newest = next((row.id for row in rows if (row.config, row.collection) == wanted), "")
+        way = f"its newest run is {newest}" if newest else f"`assay run {run}` makes one"
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; {way}")
     stored = load(find(reports_folder(), run))
     folder = baselines_folder(asked.baselines)

@@ -76,7 +76,7 @@ def test_accept_and_show(call, baseline, run_id):
     done = call("gate", run_id, "--baselines", str(baseline.parent / "none"))
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
     check_refusal(
-        call("baseline", "accept", CONFIG), f"not of a config; the newest of it is {run_id}"
+        call("baseline", "accept", CONFIG), f"not of a config; its newest run is {run_id}"
     )
 
 
