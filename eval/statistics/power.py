@@ -7,8 +7,10 @@ power is the share of simulated samples in which the test itself (`max_t.randomi
 fewer draws) finds the drop. The samples are cases drawn with replacement, each with its difference.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -24,7 +26,6 @@ CASES_AT_ONCE = 200_000  # of all samples; more cases than a thousand have fewer
 SIGNS = 2_000
 STEP = 1.3  # from one drop that is tried to the next
 ROUNDING = 1e-6  # of float32
-ENOUGH = 0.995
 
 Numbers = NDArray[np.float64]
 Samples = NDArray[np.float32]
@@ -117,8 +118,8 @@ def foresee_drops(
     def find_sparse(share: float) -> Numbers:
         return _find_shares(np.where(chances < share, losses, changes), signs, level, limits)
 
-    alike, powers_alike = _trace(find_spread, min(minima) / STEP**2, float(means.max()))
-    lost, powers_lost = _trace(find_sparse, min(1.0, 1 / n), 1.0)
+    alike, powers_alike = _trace(find_spread, min(minima) / STEP**2, float(means.max()), measures)
+    lost, powers_lost = _trace(find_sparse, min(1.0, 1 / n), 1.0, measures)
     return [
         DropPower(
             PowerCurve(alike, tuple(powers_alike[:, i]), minima[i], means[i]),
@@ -134,17 +135,28 @@ def foresee_drops(
 
 
 def _trace(
-    find: Callable[[float], Numbers], first: float, last: float
+    find: Callable[[float], Numbers], first: float, last: float, measures: int
 ) -> tuple[tuple[float, ...], Numbers]:
-    """Return drops from `first` to `last` and their powers, up to where all are found."""
-    drops, powers = [], []
-    drop = first
-    while True:
-        drops.append(drop)
-        powers.append(find(drop))
-        if drop >= last or powers[-1].min() >= ENOUGH:
-            return tuple(drops), np.array(powers)
-        drop = min(last, drop * STEP)
+    """Return drops from `first` to `last`, ascending, and their powers by measure.
+
+    Of steps of the factor `STEP` those are tried that lead to the first of power 0.8 of each
+    measure, and the one before it, as power rises with the drop.
+    """
+    drops = [first]
+    while drops[-1] < last:
+        drops.append(min(last, drops[-1] * STEP))
+    tried: dict[int, Numbers] = {}
+
+    def find_power(step: int, measure: int) -> float:
+        if step not in tried:
+            tried[step] = find(drops[step])
+        return float(tried[step][measure])
+
+    steps = range(len(drops))
+    for measure in range(measures):
+        bisect_left(steps, POWER, key=partial(find_power, measure=measure))
+    order = sorted(tried)
+    return tuple(drops[step] for step in order), np.array([tried[step] for step in order])
 
 
 def _find_shares(changed: Samples, signs: Samples, level: float, minima: Numbers) -> Numbers:
