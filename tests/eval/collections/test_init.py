@@ -4,7 +4,6 @@ import csv
 import json
 from pathlib import Path
 
-import openpyxl
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -144,6 +143,8 @@ def test_what_cannot_be_located_is_listed_with_the_nearest_passage(here):
 
 
 def write_book(path):
+    import openpyxl
+
     book = openpyxl.Workbook()
     for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
         book.active.append(row)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+import scipy
 
 from assay.eval.statistics.estimates import (
     SHARE,
@@ -58,7 +58,7 @@ def test_equal_groups_have_students_interval_of_their_means():
     values = values + np.tile([-0.1, 0, 0, 0, 0.1], 12)
     means = values.reshape(12, 5).mean(axis=1)
     found = estimate_clustered_mean(values, Clusters(np.repeat(np.arange(12), 5)))
-    low, high = t.interval(0.95, 11, means.mean(), means.std(ddof=1) / np.sqrt(12))
+    low, high = scipy.stats.t.interval(0.95, 11, means.mean(), means.std(ddof=1) / np.sqrt(12))
     assert (found.low, found.high) == pytest.approx((low, high))
 
 

@@ -8,7 +8,6 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.linalg import fractional_matrix_power
 
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import (
@@ -49,7 +48,7 @@ def find_variance(values, groups):
     residuals, variance = values - values.mean(), 0.0
     for i in set(groups.tolist()):
         own = groups == i
-        adjusted = fractional_matrix_power((np.eye(n) - hat)[np.ix_(own, own)], -0.5)
+        adjusted = scipy.linalg.fractional_matrix_power((np.eye(n) - hat)[np.ix_(own, own)], -0.5)
         variance += float(np.real(adjusted @ residuals[own]).sum()) ** 2 / n**2
     return variance
 
@@ -60,7 +59,7 @@ def find_freedom(groups, correlation):
     columns = []
     for i in sorted(set(groups.tolist())):
         own = groups == i
-        adjusted = fractional_matrix_power((np.eye(n) - hat)[np.ix_(own, own)], -0.5)
+        adjusted = scipy.linalg.fractional_matrix_power((np.eye(n) - hat)[np.ix_(own, own)], -0.5)
         columns.append(np.real(np.ones(own.sum()) @ adjusted @ (np.eye(n) - hat)[own]))
     same = groups[:, None] == groups[None, :]
     working = np.where(same, correlation, 0.0) + (1 - correlation) * np.eye(n)

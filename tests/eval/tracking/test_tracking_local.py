@@ -1,11 +1,11 @@
 """A store of MLflow in a SQLite file, in the making."""
 
-import sqlalchemy
-
 from assay.eval.tracking import local
 
 
 def test_only_the_store_in_the_making_does_not_wait_for_the_disk(tmp_path):
+    import sqlalchemy
+
     def read_syncs(name):
         engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / name}")
         with engine.connect() as connection:

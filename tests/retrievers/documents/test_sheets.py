@@ -3,7 +3,6 @@
 import io
 from datetime import date, datetime, time, timedelta
 
-import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,6 +102,8 @@ def test_values_are_shown_by_their_formats(value, code, shown):
 
 @given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_every_cell_of_a_workbook_is_found_as_it_is_shown(rows):
+    import openpyxl
+
     book = openpyxl.Workbook()
     for i, row in enumerate(rows, start=1):
         for j, cell in enumerate(row, start=1):
@@ -125,6 +126,8 @@ def test_every_cell_of_a_workbook_is_found_as_it_is_shown(rows):
 
 
 def test_what_is_hidden_is_left_out_and_named():
+    import openpyxl
+
     book = openpyxl.Workbook()
     prices = book.active
     prices.title = "Prices"

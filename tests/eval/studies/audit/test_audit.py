@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
