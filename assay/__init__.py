@@ -49,6 +49,9 @@ else:
             from assay.eval import api
         return getattr(api, name)
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ablate",

@@ -150,6 +150,7 @@ def test_a_broken_link_is_found():
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_a_function_of_the_python_api_says_all_of_itself(name):
+    assert name in dir(package)
     function = getattr(package, name)
     text = inspect.getdoc(function) or ""
     for section in ("Args", "Returns", "Raises", "Examples"):

@@ -139,8 +139,8 @@ def _trace(
 ) -> tuple[tuple[float, ...], Numbers]:
     """Return drops from `first` to `last`, ascending, and their powers by measure.
 
-    Of steps of the factor `STEP` those are tried that lead to the first of power 0.8 of each
-    measure, and the one before it, as power rises with the drop.
+    The power rises with the drop. So bisection finds, among drops that grow by the factor `STEP`,
+    the first of power 0.8 of each measure and the one before it.
     """
     drops = [first]
     while drops[-1] < last:
