@@ -331,6 +331,11 @@ def randomise_drops(
     return DropTest(tuple(p_values.tolist()), critical)
 
 
+def find_smallest_p(n: int) -> float:
+    """Return the smallest p-value that `randomise_drops` can give, if `n` signs are drawn."""
+    return 2.0**-n if n <= MOST_ENUMERATED else 1 / (RESAMPLES + 1)
+
+
 @lru_cache(maxsize=4)
 def _draw_signs(n: int) -> NDArray[np.float32]:
     """Return random signs of shape (n, draws)."""

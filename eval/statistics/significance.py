@@ -49,11 +49,6 @@ def can_reach(level: float, n: int) -> bool:
     return n > 0 and 2.0 ** (1 - n) <= level
 
 
-def smallest_p(n: int) -> float:
-    """Return the smallest p-value that the randomisation of `n` differences can give."""
-    return max(min(1.0, 2.0 ** (1 - n)), 1 / (RESAMPLES + 1))
-
-
 def presumes_symmetry(differences: Values, largest: float) -> bool:
     """Return True if a mean difference rests on gains and losses being alike in size.
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from assay.eval.report.formats import count, percent
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.statistics.significance import smallest_p
+from assay.eval.statistics.groups import count_signs
+from assay.eval.statistics.max_t import find_smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
 from assay.eval.studies.gate.attribution import Effect
 from assay.eval.studies.gate.measure_verdicts import SUSPICION, MeasureVerdict, Verdict
@@ -187,7 +188,10 @@ def _name_drops(report: GateVerdict) -> str:
 
 def explain(report: GateVerdict) -> str:
     """Return the rule in short."""
-    n = len(report.head.queries)
+    n, claims = len(report.head.queries), report.claims
+    signs = n
+    if claims.leading == "documents":
+        signs = count_signs(claims.numbers, claims.sampling.share)
     effects = ", ".join(f"{item.minimum_effect:g} in {item.measure}" for item in report.measures)
     if falling := [item.measure for item in report.measures if find(item.measure).sign < 0]:
         effects += f"; a rise of {', '.join(falling)} counts as a drop"
@@ -199,5 +203,5 @@ def explain(report: GateVerdict) -> str:
         "the baseline's scores. finds: the smallest drops found with power 0.8, as a little from "
         "all queries / however it comes about. p: of a drop, adjusted for all gated measures. "
         "95 %: the interval of one measure's difference by itself, not adjusted. "
-        f"With n = {n} p is {smallest_p(n):.2g} at best."
+        f"With n = {n} p is {find_smallest_p(signs):.2g} at best."
     )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.eval.statistics.max_t import randomise_drops, randomise_family
+from assay.eval.statistics.max_t import find_smallest_p, randomise_drops, randomise_family
 
 
 def enumerate_rows(differences):
@@ -206,3 +206,9 @@ def test_a_part_in_which_little_moves_is_enumerated():
 
 def test_what_was_seen_counts_as_a_draw_where_draws_are_random():
     assert randomise_family(np.full((40, 2), 0.3)).adjusted == pytest.approx((1e-4, 1e-4))
+
+
+@pytest.mark.parametrize("n", [1, 5, 13, 30])
+def test_no_drop_has_a_smaller_p_value_than_that_of_cases_that_all_drop(n):
+    (p,) = randomise_drops(np.full((n, 1), -1.0), 0.05).p_values
+    assert p == find_smallest_p(n)

@@ -88,6 +88,8 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds():
     assert find_detectable(scattered, 1.0) == detectable(spread(scattered) or 0.0, 60)
     graded = [0.1, -0.2, 0.3] * 20
     assert find_detectable(graded, 1.0) == detectable(spread(graded) or 0.0, 60)
+    halves = find_detectable([0.0] * 59 + [0.5], 0.5)
+    assert halves == pytest.approx(find_detectable([0.0] * 59 + [1.0], 1.0) / 2)
 
 
 def test_where_little_moved_little_is_shown():
