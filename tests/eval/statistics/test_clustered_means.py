@@ -12,6 +12,7 @@ from assay.eval.statistics.estimates import (
 )
 from assay.eval.statistics.groups import (
     Clusters,
+    bound_sums,
     estimate_clustered_mean,
     estimate_clustered_ratio,
 )
@@ -57,9 +58,12 @@ def test_equal_groups_have_students_interval_of_their_means():
     values = np.random.default_rng(2).normal(size=12)[np.repeat(np.arange(12), 5)]
     values = values + np.tile([-0.1, 0, 0, 0, 0.1], 12)
     means = values.reshape(12, 5).mean(axis=1)
-    found = estimate_clustered_mean(values, Clusters(np.repeat(np.arange(12), 5)))
+    groups = np.repeat(np.arange(12), 5)
+    found = estimate_clustered_mean(values, Clusters(groups))
     low, high = scipy.stats.t.interval(0.95, 11, means.mean(), means.std(ddof=1) / np.sqrt(12))
     assert (found.low, found.high) == pytest.approx((low, high))
+    half = bound_sums((values - values.mean()) / 60, np.full(60, 1 / 60), groups)
+    assert half == pytest.approx((high - low) / 2)
 
 
 @pytest.mark.slow
