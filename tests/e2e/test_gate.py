@@ -174,12 +174,15 @@ def test_latency_against_a_checkout_and_a_config(call, baseline, older, tmp_path
 
 
 @pytest.mark.slow
-def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
+@pytest.mark.parametrize(
+    ("overrides", "code", "verdict"), [(QUICK, 0, "pass"), (f"{QUICK} {BROKEN}", 1, "regression")]
+)
+def test_the_action_runs_the_gate(baseline, reports, places, tmp_path, overrides, code, verdict):
     """The step of action.yml, run as GitHub's runner runs it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     install, step = action["runs"]["steps"]
     inputs = {name: str(item.get("default", "")) for name, item in action["inputs"].items()}
-    inputs |= {"config": CONFIG, "overrides": f"{QUICK} {BROKEN}"}
+    inputs |= {"config": CONFIG, "overrides": overrides}
     inputs |= {name: str(tmp_path / name) for name in ("junit", "markdown")}
     variables = {
         name: inputs[text.removeprefix("${{ inputs.").removesuffix(" }}")]
@@ -191,7 +194,7 @@ def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
         "GITHUB_OUTPUT": str(tmp_path / "output"),
         "PATH": f"{ASSAY.parent}{os.pathsep}{os.environ['PATH']}",
     }
-    for script, code in ((install["run"], 0), (step["run"], 1)):
+    for script, expected in ((install["run"], 0), (step["run"], code)):
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script],
             cwd=ROOT,
@@ -199,7 +202,9 @@ def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
             capture_output=True,
             text=True,
         )
-        assert done.returncode == code, done.stderr
-    assert (tmp_path / "output").read_text() == "verdict=regression\n"
-    assert Xml.parse(tmp_path / "junit").getroot().find("testsuite/testcase/failure") is not None
+        assert done.returncode == expected, done.stderr
+    assert (tmp_path / "output").read_text() == f"verdict={verdict}\n"
+    failure = Xml.parse(tmp_path / "junit").getroot().find("testsuite/testcase/failure")
+    assert (failure is not None) == bool(code)
+    assert (tmp_path / "markdown").read_text()
     assert action["outputs"]["verdict"]["value"] == "${{ steps.gate.outputs.verdict }}"
