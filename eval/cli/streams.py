@@ -6,6 +6,7 @@ rename its window; a line that begins with `::` is a command to GitHub's runners
 
 import codecs
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ class SafeStream(io.TextIOWrapper):
     """A text stream that passes all it prints through `neutralise`; `commands` is the one below.
 
     Characters that the encoding lacks are printed as ?. A terminal gets no escapes but colours.
+    What a reader that went away, such as `head`, no longer takes is dropped: the command goes on,
+    and its exit code is that of its verdict.
     """
 
     def __init__(self, below: TextIO) -> None:
@@ -35,10 +38,25 @@ class SafeStream(io.TextIOWrapper):
             raise TypeError(f"must be a string, not {type(text).__name__}")
         if text:
             clean = neutralise(text, self._allowed, self._begun)
-            super().write(clean.encode("ascii", "replace").decode() if self._ascii else clean)
+            try:
+                super().write(clean.encode("ascii", "replace").decode() if self._ascii else clean)
+            except BrokenPipeError:
+                self._drop()
             _, end, last = text.rpartition("\n")
             self._begun = (last if end else self._begun + last)[-80:]
         return len(text)
+
+    def flush(self) -> None:
+        """Pass on what is held back."""
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._drop()
+
+    def _drop(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools.processes import ASSAY
 
 from assay.eval.cli.streams import SafeStream, safe_streams
 from assay.eval.report.markdown import fenced, plain
@@ -121,3 +122,20 @@ def test_markdown_holds_neither():
     assert plain("\x1b[31m::error::x") == "\ufffd\\[31m::error::x"
     assert plain("::error::x") == ": :error::x"
     assert fenced("one\n::error::x\x00") == "```\none\n: :error::x\ufffd\n```"
+
+
+@pytest.mark.parametrize(("worse", "status"), [(False, 0), (True, 1)])
+def test_a_reader_that_goes_away_changes_no_verdict(tmp_path, worse, status):
+    """`assay gate … | head -1` ends with the exit code of the gate."""
+    for name, order in (("base", range(20)), ("head", range(20)[:: -1 if worse else 1])):
+        rows = [(query, rank, hit) for query in range(40) for rank, hit in enumerate(order, 1)]
+        (tmp_path / name).write_text(
+            "".join(f"q{query} Q0 {query}-{hit} {rank} {-rank} t\n" for query, rank, hit in rows)
+        )
+    (tmp_path / "qrels").write_text("".join(f"q{query} 0 {query}-0 1\n" for query in range(40)))
+    words = "gate", "head", "--baseline", "base", "--qrels", "qrels"
+    called = subprocess.Popen(
+        [ASSAY, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    called.stdout.close()
+    assert (called.wait(), called.stderr.read()) == (status, b"")
