@@ -191,6 +191,14 @@ def _fold_character(char: str) -> str:
     return unicodedata.normalize("NFKD", char).casefold()
 
 
+def fold_name(name: str) -> str:
+    """Return a name or heading without regard to case and to how its accents are encoded.
+
+    Names of files that were copied from a Mac often have an accent as a character of its own.
+    """
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 class _FoldedCharacters(dict[int, str]):
     """The folded form of characters by code point, computed when first asked for."""
 

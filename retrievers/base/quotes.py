@@ -16,6 +16,7 @@ from assay.retrievers.base.folding import (
     Reading,
     drop_points,
     fold,
+    fold_name,
     fold_page,
 )
 from assay.retrievers.base.markdown import is_plain
@@ -72,18 +73,18 @@ class Locator:
         file which became Markdown (`guide.pdf` of `guide.pdf.md`), a file name without its
         extension, or a title. The strictest reading that finds any counts.
         """
-        wanted = name.strip().replace("\\", "/").removeprefix("./").casefold()
+        wanted = fold_name(name.strip().replace("\\", "/").removeprefix("./"))
         if name in self._documents:
             return [name]
         by_path, by_origin = (
-            [known for known in self._documents if f"/{known}".casefold().endswith(f"/{end}")]
+            [known for known in self._documents if f"/{fold_name(known)}".endswith(f"/{end}")]
             for end in (wanted, f"{wanted}.md")
         )
         by_stem = [
-            known for known in self._documents if PurePosixPath(known).stem.casefold() == wanted
+            known for known in self._documents if fold_name(PurePosixPath(known).stem) == wanted
         ]
         by_title = [
-            known for known, item in self._documents.items() if item.title.casefold() == wanted
+            known for known, item in self._documents.items() if fold_name(item.title) == wanted
         ]
         return by_path or by_origin or by_stem or by_title
 

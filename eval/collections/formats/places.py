@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from assay.eval.collections.collection import GoldItem, Span
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown, read_grade
 from assay.retrievers.base import Document
+from assay.retrievers.base.folding import fold_name
 from assay.retrievers.base.markdown import is_plain, read_headings
 
 
@@ -102,7 +103,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fold(heading: str) -> str:
-    return " ".join(heading.lstrip("#").casefold().split())
+    return " ".join(fold_name(heading.lstrip("#")).split())
 
 
 def _shorten(text: str) -> str:

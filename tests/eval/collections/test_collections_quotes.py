@@ -207,6 +207,10 @@ def test_documents_are_found_as_people_name_them_and_by_their_rarest_words():
     assert named("FAQ") == ["faq.txt"]
     assert named("api/prices.pdf") == named("Prices.PDF") == ["api/prices.pdf.md"]
     assert named("nothing") == []
+    # An accent may be a character of its own, as in names of files from a Mac.
+    apart = "re\u0301sume\u0301.md"
+    named = Locator({apart: Document(apart, "", "Ge\u0301ne\u0301ral")}).find_documents
+    assert named("résumé.md") == named("Général") == named("RÉSUMÉ") == [apart]
     found = locator(a="the refund is paid", b="the ferry is late", c="the the the")
     assert found.nearest("When is the refund paid?") == "a"
     assert found.nearest("xyz") == ""
