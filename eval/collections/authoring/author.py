@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.eval.collections.answer_spans import describe_frontmatter
 from assay.eval.collections.authoring import copies
-from assay.eval.collections.authoring.questions import read_questions
+from assay.eval.collections.authoring.questions import WrittenQuestions, read_questions
 from assay.eval.collections.authoring.span_location import (
     JudgedQuestions,
     UnlocatedQuestion,
@@ -131,14 +131,15 @@ def author(
     name = name or slug((output or origin.folder).resolve().name)
     documents = origin.read()
     origin = origin.for_target(target, documents)
-    judged = locate(read_questions(questions), documents) if questions else JudgedQuestions()
+    written = read_questions(questions) if questions else WrittenQuestions([], ())
+    judged = locate(written.rows, documents)
     made = AuthoredCollection(
         name,
         target / FILE,
         target / PIPELINE,
         len(documents),
         judged,
-        notes=describe_frontmatter(documents),
+        notes=(*written.notes, *describe_frontmatter(documents)),
     )
     if questions and not judged.queries:
         return replace(made, written=False)
@@ -254,14 +255,15 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
     documents = NativeSource(card, find_data(card), problems).documents()
     queries, judgments = ([dict(row.values) for row in read_jsonl(i, problems)] for i in paths)
     known = JudgedQuestions({query["_id"]: query for query in queries}, judgments)
-    judged = locate(read_questions(questions), documents, known)
+    written = read_questions(questions)
+    judged = locate(written.rows, documents, known)
     made = AuthoredCollection(
         card.name,
         target / FILE,
         target / PIPELINE,
         len(documents),
         judged,
-        notes=describe_frontmatter(documents),
+        notes=(*written.notes, *describe_frontmatter(documents)),
     )
     if len(judged.judgments) == len(judgments) and judged.unlocated:
         return replace(made, written=False)

@@ -11,11 +11,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 from assay.eval.collections.formats.cells import arm
-from assay.eval.collections.formats.reading import read_jsonl, read_text, split_table
+from assay.eval.collections.formats.reading import (
+    SHOWN,
+    pair_cells,
+    read_columns,
+    read_jsonl,
+    read_text,
+    split_table,
+)
 from assay.eval.collections.formats.rows import GRADES, describe_ungraded
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, cut
@@ -38,10 +45,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id", "query_id"),
 }
 REFERENCES = "references"  # the column of several passages
+KNOWN = {name for names in COLUMNS.values() for name in names}
 WHY = "why"  # the column by which a list of unlocated questions is known
 
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-SHOWN = 200  # characters of the columns there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,14 @@ class Question:
         return ("id", self.id) if self.id else ("text", self.question)
 
 
-def read_questions(path: Path) -> list[Question]:
+class WrittenQuestions(NamedTuple):
+    """The rows of a file, and `notes` on what of it is not read."""
+
+    rows: list[Question]
+    notes: tuple[str, ...]
+
+
+def read_questions(path: Path) -> WrittenQuestions:
     """Return the rows of a .csv, .tsv, .xlsx (its first sheet) or .jsonl file.
 
     Raises AssayError when it cannot be read, has no column of questions, or no row.
@@ -83,7 +97,7 @@ def read_questions(path: Path) -> list[Question]:
     _refuse_ungraded(path, rows)
     if not questions:
         raise AssayError(f"{path}: has no questions; add rows, or leave --questions out")
-    return questions
+    return WrittenQuestions(questions, tuple(_describe_unread(path, rows)))
 
 
 def _split_references(
@@ -116,10 +130,20 @@ def _refuse_ungraded(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
     names = dict.fromkeys(name for cells in rows for name in cells)
     if any(name in names for name in GRADES):
         return
-    for name in names.keys() - {known for called in COLUMNS.values() for known in called}:
+    for name in names.keys() - KNOWN:
         written = [cells[name].strip() for cells in rows if cells.get(name, "").strip()]
         if written and all(map(NUMBER.fullmatch, written)):
             raise AssayError(f"{path}: {describe_ungraded(name)}")
+
+
+def _describe_unread(path: Path, rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield a note that names the columns with content that have no meaning here, if any."""
+    filled = dict.fromkeys(name for cells in rows for name, cell in cells.items() if cell.strip())
+    if WHY in filled:  # the list of questions that were not found
+        return
+    if unread := [name for name in filled if name not in KNOWN]:
+        told = ", ".join(f'"{name}"' for name in unread)
+        yield f"{path}: not read: {cut(told, SHOWN)}; read are {', '.join(COLUMNS)}, {REFERENCES}"
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -136,7 +160,7 @@ def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     text = read_text(path, Problems(strict=True))
     reader = split_table(text)
-    names = [name.strip().casefold() for name in next(reader, [])]
+    names = read_columns(str(path), next(reader, []))
     _require_question(str(path), dict.fromkeys(names, ""))
     ours = WHY in names
     line = reader.line_num + 1
@@ -144,7 +168,7 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for cells in reader:
             cells = list(map(arm, cells)) if ours else cells
             if any(cell.strip() for cell in cells):
-                yield line, dict(zip(names, cells, strict=False))
+                yield line, pair_cells(f"{path}:{line}", names, cells)
             line = reader.line_num + 1
     except csv.Error as error:
         raise AssayError(f"{path}:{line}: not a table: {error}") from None
@@ -173,11 +197,11 @@ def _read_sheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     except Exception as error:  # openpyxl hands on whatever its parsers raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise AssayError(f"{path}: cannot be read as .xlsx: {reason}") from None
-    names = [name.strip().casefold() for name in (rows[0] if rows else [])]
+    names = read_columns(str(path), rows[0] if rows else [])
     _require_question(str(path), dict.fromkeys(names, ""))
     for line, cells in enumerate(rows[1:], start=2):
         if any(cell.strip() for cell in cells):
-            yield line, dict(zip(names, cells, strict=False))
+            yield line, pair_cells(f"{path}:{line}", names, cells)
 
 
 def _write(cell: Any) -> str:

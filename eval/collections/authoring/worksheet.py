@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.eval.collections.formats.cells import arm, render_table
-from assay.eval.collections.formats.reading import read_text, split_table
+from assay.eval.collections.formats.reading import (
+    pair_cells,
+    read_columns,
+    read_text,
+    split_table,
+)
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError
@@ -83,7 +88,7 @@ def read(path: Path) -> list[Row]:
     reader = split_table(text, strict=True)
     rows, line = [], 1
     try:
-        names = [name.strip().casefold() for name in next(reader, [])]
+        names = read_columns(f"{path}:1", next(reader, []))
         if missing := [name for name in NEEDED if name not in names]:
             raise AssayError(
                 f"{path}:1: lacks the columns {', '.join(missing)}; it must be a table that "
@@ -92,8 +97,8 @@ def read(path: Path) -> list[Row]:
         line = reader.line_num + 1
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                values = {name: arm(cell) for name, cell in zip(names, cells, strict=False)}
-                rows.append(Row(path, line, values))
+                values = pair_cells(f"{path}:{line}", names, cells)
+                rows.append(Row(path, line, {name: arm(cell) for name, cell in values.items()}))
             line = reader.line_num + 1
     except csv.Error as error:
         raise AssayError(f"{path}:{line}: not a table of comma-separated values: {error}") from None

@@ -5,7 +5,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from assay.eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import Progress, Quiet, bounds, cut
+from assay.retrievers.base import AssayError, Progress, Quiet, bounds, cut
 from assay.retrievers.base.bounds import BoundError, open_bounded
 
 GZIP = ".gz"
 MAGIC = b"\x1f\x8b"  # what begins each file of gzip
+SHOWN = 200  # characters of a name or of names
 PACKING = 4  # by which packed texts are smaller, about
 NOT_UTF_8 = "not UTF-8; files must be in UTF-8, as `iconv -f ENCODING -t UTF-8` writes them"
 CHANGED = "has changed since it was read; run again, and leave the files as they are meanwhile"
@@ -173,6 +175,25 @@ def split_table(text: str, *, strict: bool = False) -> "Reader":
     if told:
         next(reader)
     return reader
+
+
+def read_columns(place: str, header: Sequence[str]) -> list[str]:
+    """Return the names of a table's columns. Raises AssayError for one that stands twice."""
+    names = [name.strip().casefold() for name in header]
+    twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
+    if twice is not None:
+        raise AssayError(f'{place}: the column "{cut(twice, SHOWN)}" stands twice')
+    return names
+
+
+def pair_cells(place: str, names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """Return the cells of a row by column. Raises AssayError where it has more than the header."""
+    if any(cell.strip() for cell in cells[len(names) :]):
+        raise AssayError(
+            f"{place}: {len(cells)} cells, where the header has {len(names)}; a cell that holds "
+            "the character between cells must stand in quotation marks"
+        )
+    return dict(zip(names, cells, strict=False))
 
 
 def read_beir_qrels(path: Path, problems: Problems) -> Iterator[Row]:

@@ -73,7 +73,7 @@ def test_a_grade_of_400_digits_is_one_problem(tmp_path):
 def test_a_cell_may_be_as_long_as_a_document(tmp_path):
     path = tmp_path / "questions.csv"
     path.write_text(f"question,quote\nwhat?,{'x' * 200_000}\n")
-    assert len(read_questions(path)) == 1
+    assert len(read_questions(path).rows) == 1
 
 
 def test_a_ranking_that_was_edited_is_not_resumed(tmp_path):

@@ -321,6 +321,8 @@ LISTED = "question,quote,references\nPhone?,Call us.,%s\n"
         (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),
         (["my-docs", "--questions", "bad.xlsx"], "bad.xlsx: cannot be read as .xlsx"),
         (["my-docs", "--questions", "empty.csv"], "empty.csv: has no questions"),
+        (["my-docs", "--questions", "twice.csv"], 'twice.csv: the column "quote" stands twice'),
+        (["my-docs", "--questions", "more.csv"], "more.csv:3: 3 cells, where the header has 2; "),
         (["empty"], "empty: holds no documents; allowed: .md"),
         (["my-docs", "--questions", "list-none.csv"], "list-none.csv:2: references: not read: []"),
         (["my-docs", "--questions", "list-bare.csv"], "list-bare.csv:2: references: not read"),
@@ -340,6 +342,8 @@ def test_bad_input_writes_nothing(here, arguments, message):
     (here / "bad.jsonl").write_text("{\n")
     (here / "bad.xlsx").write_text("no zip")
     (here / "empty.csv").write_text("question,quote\n")
+    (here / "twice.csv").write_text("question,quote, Quote\na,b,c\n")
+    (here / "more.csv").write_text("quote,question\nCall us.,Phone?,\nCall us.,Phone, or mail?\n")
     for name, cell in (("none", "[]"), ("bare", '"[{""content"": ""a""}]"'), ("half", "{")):
         (here / f"list-{name}.csv").write_text(LISTED % cell)
     before = snapshot(here)
@@ -438,3 +442,13 @@ def test_copies_are_replaced_as_a_whole(here):
     assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
     hidden = {path.name for path in copies.parent.iterdir() if path.name.startswith(".")}
     assert hidden == set()
+
+
+def test_columns_without_a_meaning_are_named(here):
+    """Where the passage stands in one of them the whole document would be the answer."""
+    (here / "a.csv").write_text(
+        "question,document,excerpt,by,blank\nPhone?,refunds.txt,Call us.,me,\n"
+    )
+    told = " ".join(make("my-docs", "--questions", "a.csv").split())
+    assert 'a.csv: not read: "excerpt", "by"; read are question, quote, start, document' in told
+    assert "not read" not in make("my-docs", "--force", *ask(PHONE))

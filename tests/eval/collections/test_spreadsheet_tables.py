@@ -65,7 +65,7 @@ def test_ids_in_a_run_s_tables_are_no_formulas(tmp_path, monkeypatch):
 def test_questions_that_were_not_located_are_read_as_they_were_asked(tmp_path):
     asked = tmp_path / "asked.csv"
     asked.write_text("question,quote,id\n=1+1?,- not there,@1\n'-ism?,'-ism,2\n")
-    questions = read_questions(asked)
+    questions = read_questions(asked).rows
     assert [(item.question, item.quote, item.id) for item in questions] == [
         ("=1+1?", "- not there", "@1"),
         ("'-ism?", "'-ism", "2"),
@@ -74,7 +74,7 @@ def test_questions_that_were_not_located_are_read_as_they_were_asked(tmp_path):
     listed = tmp_path / "unlocated.csv"
     listed.write_text(render_unlocated(unlocated), newline="")
     assert not list_formulas(listed)
-    again = read_questions(listed)
+    again = read_questions(listed).rows
     assert [(item.question, item.quote, item.id) for item in again] == [
         (item.question, item.quote, item.id) for item in questions
     ]

@@ -118,7 +118,7 @@ def test_a_cell_of_questions_has_a_bound(column, suffix, tmp_path, monkeypatch):
             path.write_text(f"{json.dumps(values)}\n")
 
     write(bounds.CELL)
-    assert len(getattr(read_questions(path)[0], column)) == bounds.CELL
+    assert len(getattr(read_questions(path).rows[0], column)) == bounds.CELL
     write(bounds.CELL + 1)
     place = rf"{suffix}:{1 if suffix == '.jsonl' else 2}: the {column} has 30,001 characters"
     with pytest.raises(AssayError, match=place):
