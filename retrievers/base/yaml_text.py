@@ -1,10 +1,12 @@
 """YAML texts: the one parser of configs, cards, the settings of commands, and frontmatter.
 
-Only safe tags are allowed; every key is a string, as written, and occurs once. Texts that no person
+Only safe tags are allowed; every key is a string, as written, and occurs once. What is an octal or
+sexagesimal number in YAML 1.1, and none in 1.2, is text (010, 1:30, 1_000). Texts that no person
 writes (an alias within its own anchor, aliases that expand too far, nesting too deep) are refused
 before anything is built from them.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -17,6 +19,8 @@ from assay.retrievers.base.bounds import SETTINGS, YAML_DEPTH, YAML_REPEATED
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_DOUBTFUL = re.compile(r"[-+]?0[0-9_]+|.*[:_].*")
 
 
 _Resolver = yaml.resolver.Resolver
@@ -72,6 +76,8 @@ class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
         with _faults_at(node.start_mark):
             if isinstance(node, yaml.ScalarNode):
                 node.value.encode()  # half of a surrogate pair can be written nowhere
+                if node.tag in _NUMBERS and _DOUBTFUL.fullmatch(node.value):
+                    return node.value
             value = super().construct_object(node, deep)
             if isinstance(value, int):
                 str(value)  # so can a number of too many digits

@@ -34,6 +34,10 @@ BOMB = "a: &a [x, x, x]\n" + "".join(
             "[1, 1.5, yes, ~, 2024-02-29, text]",
             [1, 1.5, True, None, datetime.date(2024, 2, 29), "text"],
         ),
+        (
+            "[010, -07, 1:30, 1_000, 1_0.5, 12:30:45.5, 0, -12, 0x1F, 0.5]",
+            ["010", "-07", "1:30", "1_000", "1_0.5", "12:30:45.5", 0, -12, 31, 0.5],
+        ),
         ("", None),
     ],
 )
@@ -63,7 +67,6 @@ def test_what_people_write(text, value):
         ("a: !!bool x", "line 1: not YAML"),
         ("a: !!timestamp x", "line 1: not YAML"),
         ("a: 1\nb: 0x" + "f" * 9000, "line 2: not YAML"),
-        ("a: 1" + ":59" * 3000 + ".5", "line 1: not YAML"),
         ('a: "\\ud800"', "line 1: not YAML"),
         ('a: "\\U00110000"', "line 1: not YAML"),
         ("a: 1\nb: \0", "line 2: not YAML: special characters"),
