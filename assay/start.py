@@ -13,6 +13,8 @@ def main() -> None:
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     if told := describe_others(Path(__file__).parent):
         print(told, file=sys.stderr)
+    # Else pydantic looks through all that is installed for plug-ins, at the start of each command.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from assay.eval import no_telemetry  # noqa: F401
     from assay.eval.cli import streams  # noqa: F401
     from assay.eval.cli.main import main as run
