@@ -255,6 +255,8 @@ def _tell(error: BaseException) -> tuple[str, int]:
 
     if isinstance(error, AssayError):
         return str(error), error.status
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the current folder is gone; change to one that is there", 2
     if isinstance(error, OSError):
         return explain_os_error(error), 2
     reason = " ".join(str(error).split())

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
 from assay.retrievers.base import STEP_KINDS, AssayError, cut
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
-from assay.retrievers.base.json_text import check_depth, parse_json
+from assay.retrievers.base.json_text import check_depth, parse_json, read_object
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
@@ -95,15 +94,19 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     A document is a list of such rows, or an object of rankings by query id.
     """
     try:
-        whole = json.loads(text, object_pairs_hook=partial(_refuse_twice, path))
+        whole = json.loads(text, object_pairs_hook=read_object)
         check_depth(whole)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, json.JSONDecodeError | RecursionError):
+            raise AssayError(f"{path}: {error}") from None
         for number, line in enumerate(split_lines(text), start=1):
             if line.strip():
                 try:
                     yield f"{path}:{number}", parse_json(line)
-                except ValueError:
+                except json.JSONDecodeError:
                     raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
+                except ValueError as error:
+                    raise AssayError(f"{path}:{number}: {error}") from None
         return
     if isinstance(whole, list):
         yield from ((f"{path}: item {i}", row) for i, row in enumerate(whole, start=1))
@@ -112,16 +115,6 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     else:
         for query, ranking in whole.items():
             yield f"{path}: {cut(query)}", {"query_id": query, "ranking": ranking}
-
-
-def _refuse_twice(path: Path, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON. Raises AssayError if a key of it is repeated."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
-        raise AssayError(f"{path}: the key {cut(twice)} stands twice in one object")
-    return found
 
 
 def _read_json(

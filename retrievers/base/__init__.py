@@ -46,8 +46,6 @@ def explain_os_error(error: OSError, path: object = None) -> str:
             "changes; set ASSAY_CACHE and ASSAY_REPORTS to folders on a local disk"
         )
     where = error.filename or path
-    if isinstance(error, FileNotFoundError) and not where:
-        return "the current folder is gone; change to one that is there"
     return f"{where}: {reason}" if where else reason
 
 

@@ -8,10 +8,10 @@ holds instructions, or the end of a mark, remains a passage.
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.retrievers.base import Document
+from assay.retrievers.base.json_text import read_object
 from assay.retrievers.base.quotes import Locator
 from assay.retrievers.store.digest import digest
 
@@ -117,7 +117,7 @@ class Form:
         if fenced := FENCED.fullmatch(bare):
             bare = fenced.group(1)
         try:
-            given = json.loads(bare, object_pairs_hook=_read_object)
+            given = json.loads(bare, object_pairs_hook=read_object)
         except (ValueError, RecursionError):
             return None
         if not isinstance(given, dict) or given.keys() != {"grade", *(["quote"] * self.spans)}:
@@ -132,14 +132,6 @@ class Form:
             return None
         span = (pair.start + places[0].start, pair.start + places[0].end)
         return Reply(grade, None if span == (pair.start, pair.end) else span)
-
-
-def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for a repeated key: two grades are ambiguous."""
-    read = dict(pairs)
-    if len(read) < len(pairs):
-        raise ValueError("a key stands twice")
-    return read
 
 
 def _fence(what: str, code: str, text: str) -> str:

@@ -167,6 +167,11 @@ def test_a_row_that_json_does_not_read_is_none(value):
 
 
 BROKEN = {
+    "key twice": (
+        "corpus.jsonl",
+        '{"_id": "c", "text": "\\"text\\":", "text": "y"}',
+        'corpus.jsonl:3: not JSON that can be read: the key "text" stands twice',
+    ),
     "not JSON": ("corpus.jsonl", '{"_id": "c", "text": "x"', "corpus.jsonl:3: not JSON: "),
     "half a character": (
         "corpus.jsonl",

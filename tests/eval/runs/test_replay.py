@@ -125,7 +125,11 @@ def test_however_words_are_parted_the_rankings_are_the_same(tmp_path, seed):
         ('{"query_id": "q"}\n', ":1: not a ranking"),
         ('{"query_id": "q", "ranking": "a"}\n', ":1: `ranking` is not a list of hits"),
         ('{"query_id": "q", "ranking": []}\n' * 2, ":2: query q has a ranking already"),
-        ('{"q1": {"d1": 1}, "q1": {"d2": 1}}', "the key q1 stands twice"),
+        ('{"q1": {"d1": 1}, "q1": {"d2": 1}}', 'the key "q1" stands twice'),
+        (
+            '{"query_id": "q1", "ranking": ["d1"], "ranking": ["d2"]}',
+            'the key "ranking" stands twice',
+        ),
         ('[{"query": "q1"}]', "item 1: not a ranking"),
         ('{"q1": 7}', "q1: `ranking` is not a list of hits"),
         ('{"q1": {"d1": "high"}}', "q1: d1: the score 'high' is not a finite number"),
