@@ -19,10 +19,10 @@ from assay.eval.tracking.description import NOTE, add_link, tag_source
 from assay.eval.tracking.local import database, holds
 from assay.eval.tracking.record import Record, describe, list_params, metric_name
 from assay.eval.tracking.store import (
-    EXPERIMENT,
     NotInstalledError,
     TrackingError,
     connect,
+    experiment_name,
     find_experiment,
     is_local,
     redact,
@@ -176,7 +176,8 @@ def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
         logged = LoggedRun(run=id_, fresh=False, **entry)
     except (FileNotFoundError, ValueError, TypeError):
         return None
-    return logged if logged.tracking_uri == redact(uri) else None
+    there = redact(uri), experiment_name()
+    return logged if (logged.tracking_uri, logged.experiment) == there else None
 
 
 def _search(client: "MlflowClient", uri: str, tag: str, wanted: str) -> Iterator[LoggedRun]:
@@ -185,7 +186,7 @@ def _search(client: "MlflowClient", uri: str, tag: str, wanted: str) -> Iterator
 
     for run in search(client, wanted):
         id_, parent = (run.data.tags.get(key, "") for key in (tag, MLFLOW_PARENT_RUN_ID))
-        yield LoggedRun(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
+        yield LoggedRun(id_, redact(uri), experiment_name(), run.info.run_id, parent, fresh=False)
 
 
 def log_result(
@@ -243,7 +244,7 @@ def send(
         sent[record.run] = (
             note_logged(record.folder, record.run, uri, run_id, parent)
             if record.folder
-            else LoggedRun(record.run, redact(uri), EXPERIMENT, run_id, parent, fresh=True)
+            else LoggedRun(record.run, redact(uri), experiment_name(), run_id, parent, fresh=True)
         )
     return sent
 
@@ -252,7 +253,7 @@ def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> L
     """Write a note into `folder` on the place of its run in the store at `uri`."""
     entry = {
         "tracking_uri": redact(uri),
-        "experiment": EXPERIMENT,
+        "experiment": experiment_name(),
         "run_id": run_id,
         "parent": parent,
     }

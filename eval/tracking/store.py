@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
-EXPERIMENT = "assay"
 # The initial columns of the table of runs, besides name, time and duration.
 VIEW = "assay"
 MEASURES = ("nDCG_at_10", "Hit_at_10", "MRR_at_10", "latency_ms/total.p50")
@@ -64,6 +63,16 @@ def tracking_uri() -> str:
     if path is not None:
         return f"{SQLITE}{path.absolute().as_posix()}"
     return uri.rstrip("/") if is_server(uri) else uri
+
+
+def experiment_name() -> str:
+    """Return `$MLFLOW_EXPERIMENT_NAME`, or assay. Raises TrackingError for one named by its id."""
+    name = os.environ.get("MLFLOW_EXPERIMENT_NAME", "").strip()
+    if not name and os.environ.get("MLFLOW_EXPERIMENT_ID"):
+        raise TrackingError(
+            "MLFLOW_EXPERIMENT_ID is not read: set MLFLOW_EXPERIMENT_NAME to the experiment's name"
+        )
+    return name or "assay"
 
 
 def redact(text: str) -> str:
@@ -115,18 +124,19 @@ def find_experiment(client: "MlflowClient", uri: str) -> str:
 
     path = database(uri)
     location = artifacts(path).as_uri() if path else None
-    experiment = client.get_experiment_by_name(EXPERIMENT)
+    name = experiment_name()
+    experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
-            return str(client.create_experiment(EXPERIMENT, artifact_location=location))
+            return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:
-            experiment = client.get_experiment_by_name(EXPERIMENT)
+            experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise
             # Another process made it in between.
     if experiment.lifecycle_stage == "deleted":
         raise TrackingError(
-            f"{redact(uri)}: the experiment {EXPERIMENT!r} was deleted there; restore it with "
+            f"{redact(uri)}: the experiment {name!r} was deleted there; restore it with "
             f"`mlflow experiments restore --experiment-id {experiment.experiment_id}`"
         )
     return str(experiment.experiment_id)
@@ -137,7 +147,7 @@ def search(client: "MlflowClient", wanted: str) -> Iterator["Run"]:
 
     There are none without an experiment.
     """
-    experiment = client.get_experiment_by_name(EXPERIMENT)
+    experiment = client.get_experiment_by_name(experiment_name())
     token = None
     while experiment is not None and experiment.lifecycle_stage != "deleted":
         page = client.search_runs(
@@ -158,7 +168,7 @@ def find_page(client: "MlflowClient") -> str:
     The table shows the collection, the headline measures and the latency: a view that is shared
     by a tag of the experiment, as MLflow's button "Share" makes them.
     """
-    experiment = client.get_experiment_by_name(EXPERIMENT)
+    experiment = client.get_experiment_by_name(experiment_name())
     if experiment is None or experiment.lifecycle_stage == "deleted":
         return "#/experiments"
     view = json.dumps({"selectedColumns": COLUMNS})

@@ -118,6 +118,22 @@ def test_a_quote_in_a_name_is_no_end_of_it(tmp_path):
 
 
 @pytest.mark.usefixtures("store")
+def test_a_run_goes_to_the_experiment_that_the_environment_names(summary, monkeypatch):
+    first = log_once(summary)
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "my/exp ü")
+    second = log_once(summary)
+    assert second != first
+    assert client().get_experiment_by_name("my/exp ü").experiment_id == (
+        client().get_run(second).info.experiment_id
+    )
+    assert log_once(summary) == second
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", "1")
+    with pytest.raises(TrackingError, match="set MLFLOW_EXPERIMENT_NAME"):
+        log_once(summary)
+
+
+@pytest.mark.usefixtures("store")
 def test_a_run_that_was_deleted_or_lies_in_another_store_is_sent(
     summary, empty_store, tmp_path, monkeypatch
 ):
