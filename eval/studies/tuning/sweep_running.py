@@ -59,6 +59,8 @@ def read_sweep(
         collections = [_place(path.parent, name) for name in settings.collections]
         for name in collections:
             find(name)
+            if collections.count(name) > 1:
+                raise AssayError(f"{name} is given twice")
         key = "measure"
         measure = check_rising(settings.measure)
     except AssayError as error:

@@ -171,6 +171,7 @@ def test_paths_of_a_sweep_are_from_its_folder(tmp_path, monkeypatch):
         ("base: a.yaml\ncollections: [harbourline]", ("a.yaml", "no such config")),
         ("base: a.yaml", ("a.yaml", "no such config")),
         ("base: a.yaml\ncollections: [./nowhere]", ("collections", "nowhere", "no such")),
+        ("base: a.yaml\ncollections: [tarnwick, tarnwick]", ("collections", "given twice")),
         ("[1]", ("mapping",)),
     ],
 )
