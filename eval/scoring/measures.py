@@ -82,6 +82,8 @@ def check_names(names: Iterable[str]) -> list[str]:
     >>> check_names(["Hit@5", "Success@5", "RR@10"])
     ['Hit@5', 'MRR@10']
     """
+    if isinstance(names, str):
+        raise AssayError(f'measures: must be a list of names, as ["{names}"], not one string')
     return list(dict.fromkeys(find(name).name for name in names))
 
 

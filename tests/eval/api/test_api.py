@@ -182,6 +182,7 @@ def test_what_is_wrong_is_told_in_one_line(few, monkeypatch, tmp_path):
         "q999: not a query of": lambda: few.hits("q999"),
         "needs two runs": lambda: compare(few),
         "not a measure": lambda: compare(few, few, measures=["nonsense"]),
+        'must be a list of names, as \\["MRR"\\]': lambda: compare(few, few, measures="MRR"),
         "P@5: not compared": lambda: compared.per_query("P@5"),
         "plot: needs matplotlib, which the extra `notebooks` has": few.plot,
     }
