@@ -12,6 +12,7 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.running.cached_summaries import open_memo, summarise_cached
 from assay.eval.running.run_memo import OUTPUTS, Memo, is_written, note_written
 from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute
+from assay.eval.runs.execution.run_changes import explain_new_run
 from assay.eval.runs.files import PAGE
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary import exports
@@ -40,6 +41,9 @@ def make_run(
     plan = make_plan(settings, rerun)
     with settings.build(resources or make_resources(progress)) as retriever:
         outcome = execute(plan, retriever, collection, reports_folder(), progress)
+    anew = not (outcome.reused or rerun)
+    if anew and (reason := explain_new_run(outcome.run.manifest, reports_folder())):
+        progress.say(reason)
     if changed := list_changed(collection.card, begin):
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
         progress.say(

@@ -2,13 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
 
 import pytest
 from tools.own_cache import make_cache
-from tools.processes import finish, start
+from tools.processes import ROOT, finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=5")
 STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 8}]"
@@ -28,6 +29,25 @@ def test_an_equal_run_is_shown_again_and_its_report_made_without_searching(assay
     again = assay_json(*RUN, "--again")
     assert again["run"] != first["run"]
     assert again["measures"] == first["measures"]
+
+
+def test_what_made_a_run_necessary_is_said(assay, assay_json, tmp_path):
+    shutil.copytree(ROOT / "datasets/harbourline", tmp_path / "mine")
+    call = "run", "bm25", "--dataset", str(tmp_path / "mine"), "limit=4", "latency.queries=0"
+    first = assay_json(*call, "--no-track")
+    manifest = Path(first["report"]).with_name("manifest.json")
+    values = json.loads(manifest.read_text())
+    values["environment"]["packages"]["numpy"] = "1.0"
+    values["environment"]["sources"] = "0"
+    manifest.write_text(json.dumps(values))
+    queries = tmp_path / "mine/queries.jsonl"
+    queries.write_text(queries.read_text().replace('"text": "', '"text": "please, '))
+    told = assay(*call, "--no-track").stderr
+    since = f"bm25: searched again, since {first['run']}: the collection changed; numpy 1.0 → "
+    assert since in told
+    assert "; Assay's code changed\n" in told
+    assert "searched again" not in assay(*call, "depth=20", "--no-track").stderr
+    assert "searched again" not in assay(*call, "--no-track").stderr
 
 
 @pytest.mark.slow

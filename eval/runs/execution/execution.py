@@ -15,6 +15,7 @@ from assay.eval.collections.permissions import list_allowed
 from assay.eval.runs import environment
 from assay.eval.runs.code_identity import describe_class
 from assay.eval.runs.contract import name_retriever, naming
+from assay.eval.runs.execution.run_changes import WORDS
 from assay.eval.runs.execution.searching import answer, index, sample
 from assay.eval.runs.latency import Latency, LatencySettings, measure
 from assay.eval.runs.manifest import (
@@ -34,9 +35,6 @@ from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import LONGEST, writing
-
-# Keys of a config on which no ranking depends.
-WORDS = {"description", "measures"}
 
 
 @dataclass(frozen=True)
