@@ -3,7 +3,7 @@
 # in it, without a network. The base is made of Debian's packages, in place of the one that the
 # Dockerfile names. Needs root, buildah and mmdebstrap. Nothing is kept.
 # Ends with 2 and one line where it cannot be built here, else with 1 where something fails.
-set -euo pipefail
+set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
 if ! command -v buildah mmdebstrap unshare >/dev/null || [ "$(id -u)" != 0 ]; then
@@ -25,6 +25,8 @@ if ! unshare --net true || ! base=$(build from scratch) || ! root=$(build mount 
     echo "The image is not built: its base could not be made, or nothing may be run in it." >&2
     exit 2
 fi
+# Buildah and a command in the image end with codes of their own, 2 among them.
+trap 'exit 1' ERR
 build umount "$base" >/dev/null
 build commit --quiet --rm "$base" base >/dev/null
 
