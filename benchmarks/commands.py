@@ -36,11 +36,11 @@ LIMITS = {
     "run, nothing cached": Limit(14.0, 4.5),
     "run again, unchanged": Limit(2.4, 0.8),
     "search": Limit(1.1, 0.8),
-    "explain": Limit(1.1, 0.8),
-    "gate": Limit(4.2, 0.8),
-    "gate of files": Limit(3.7, 0.8),
-    "compare 2 runs": Limit(4.0, 0.8),
-    "compare 2 runs again": Limit(2.0, 0.8),
+    "explain": Limit(0.9, 0.8),
+    "gate": Limit(3.7, 0.8),
+    "gate of files": Limit(2.6, 0.8),
+    "compare 2 runs": Limit(3.5, 0.8),
+    "compare 2 runs again": Limit(1.8, 0.8),
 }
 
 

@@ -7,13 +7,7 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.eval.collections.loading import load
-from assay.eval.configs.config import load_config
 from assay.eval.configs.named_configs import is_config
-from assay.eval.configs.resources import make_resources
-from assay.eval.running.run import make_plan
-from assay.eval.runs.execution.execution import make_ready
-from assay.eval.runs.execution.unstored import search_unstored
 from assay.eval.runs.json_form import by, in_json
 from assay.eval.runs.manifest import Manifest
 from assay.eval.runs.stored import StoredRun
@@ -157,6 +151,14 @@ def _score_again(
     progress: Progress,
 ) -> Scores | None:
     """Return the scores on indexes that are built again; None if a server holds the indexes."""
+    # What builds pipelines, few calls of the gate need.
+    from assay.eval.collections.loading import load
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.running.run import make_plan
+    from assay.eval.runs.execution.execution import make_ready
+    from assay.eval.runs.execution.unstored import search_unstored
+
     config = load_config(target, overrides)
     collection, plan = load(config.dataset, progress), make_plan(config)
     warm = make_resources(progress)
