@@ -6,10 +6,12 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-if ! command -v buildah mmdebstrap unshare >/dev/null || [ "$(id -u)" != 0 ]; then
-    echo "The image is not built: that takes root, buildah and mmdebstrap." >&2
-    exit 2
-fi
+for program in buildah mmdebstrap unshare; do
+    if ! command -v "$program" >/dev/null || [ "$(id -u)" != 0 ]; then
+        echo "The image is not built: that takes root, buildah, mmdebstrap and unshare." >&2
+        exit 2
+    fi
+done
 folder=$(mktemp -d)
 build() { buildah --root "$folder/images" --runroot "$folder/run" "$@"; }
 finish() {
@@ -18,11 +20,17 @@ finish() {
 }
 trap finish EXIT
 
+# How this machine has pip reach its index, and what it trusts. No bytecode is made beforehand.
+settings=(--env PIP_NO_COMPILE=1)
+for name in $(compgen -e PIP_); do settings+=(--env "$name"); done
+if [ -n "${PIP_CERT:-}" ]; then settings+=(--volume "$PIP_CERT:$PIP_CERT:ro"); fi
+
 packages=ca-certificates,python-is-python3,python3-venv
+reach="python -m venv /tmp/new && /tmp/new/bin/pip download -q --no-deps -d /tmp/new pip"
 if ! unshare --net true || ! base=$(build from scratch) || ! root=$(build mount "$base") ||
     ! mmdebstrap --quiet --variant=minbase --include="$packages" bookworm "$root" ||
-    ! build run --isolation chroot "$base" -- true; then
-    echo "The image is not built: its base could not be made, or nothing may be run in it." >&2
+    ! build run --isolation chroot "${settings[@]}" "$base" -- sh -c "$reach && rm -r /tmp/new"; then
+    echo "The image is not built: no base could be made in which pip reaches its index." >&2
     exit 2
 fi
 # Buildah and a command in the image end with codes of their own, 2 among them.
@@ -30,11 +38,8 @@ trap 'exit 1' ERR
 build umount "$base" >/dev/null
 build commit --quiet --rm "$base" base >/dev/null
 
-# What this machine trusts, if it names that for pip.
-trust=()
-if [ -n "${PIP_CERT:-}" ]; then trust=(--env PIP_CERT --volume "$PIP_CERT:$PIP_CERT:ro"); fi
 build bud --quiet --isolation chroot --network host --layers=false --build-arg BASE=localhost/base \
-    "${trust[@]}" --file docker/Dockerfile --tag assay . >/dev/null
+    "${settings[@]}" --file docker/Dockerfile --tag assay . >/dev/null
 
 image=$(build from assay)
 call() {

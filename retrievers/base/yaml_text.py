@@ -20,7 +20,7 @@ from assay.retrievers.base.bounds import SETTINGS, YAML_DEPTH, YAML_REPEATED
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-_DOUBTFUL = re.compile(r"[-+]?0[0-9_]+|.*[:_].*")
+_OCTAL = re.compile(r"[-+]?0[0-9]+")
 
 
 _Resolver = yaml.resolver.Resolver
@@ -76,7 +76,7 @@ class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
         with _faults_at(node.start_mark):
             if isinstance(node, yaml.ScalarNode):
                 node.value.encode()  # half of a surrogate pair can be written nowhere
-                if node.tag in _NUMBERS and _DOUBTFUL.fullmatch(node.value):
+                if node.tag in _NUMBERS and _is_doubtful(node.value):
                     return node.value
             value = super().construct_object(node, deep)
             if isinstance(value, int):
@@ -93,6 +93,10 @@ class _Loader(_Checks, yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Par
         yaml.parser.Parser.__init__(self)
         _Checks.__init__(self)
         _Resolver.__init__(self)
+
+
+def _is_doubtful(number: str) -> bool:
+    return ":" in number or "_" in number or _OCTAL.fullmatch(number) is not None
 
 
 @cache

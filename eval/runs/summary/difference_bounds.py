@@ -4,7 +4,8 @@ The mean difference depends on grades that nobody has given yet. Its bounds are 
 greatest value for any such grades: a pair moves it by the difference of its discounts in the two
 rankings, and by what it adds to the ideal order (Carterette, Allan, Sitaraman, "Minimal test
 collections for retrieval evaluation", SIGIR 2006, does so for average precision). Each pair counts
-as one passage of its own.
+as one passage of its own. What neither run returned is taken to be as it is judged: more of it that
+is relevant would bring the difference of a query nearer to 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -126,12 +127,12 @@ def describe_bounds(measure: str, bounds: Sequence[DifferenceBounds]) -> str:
     if not open_:
         return ""
     can = "could" if turning else "cannot"
-    told = f"Judging what is unjudged {can} turn which run is better by {measure}"
+    told = f"Judging the unjudged hits {can} turn which run is better by {measure}"
     if len(bounds) == 1:
         (one,) = open_
         return (
             f"{told}: {one.other} less {one.base} is {signed(one.difference)}, and from "
-            f"{signed(one.low)} to {signed(one.high)} whatever is relevant"
+            f"{signed(one.low)} to {signed(one.high)} whatever of them is relevant"
         )
     if not turning:
         return f"{told}, in any pair"

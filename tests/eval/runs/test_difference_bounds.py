@@ -105,10 +105,10 @@ def test_the_sentence():
     sure = DifferenceBounds("a", "b", 0.1, 0.05, 0.2)
     open_ = DifferenceBounds("a", "c", 0.1, -0.05, 0.2)
     none = DifferenceBounds("b", "c", 0.1, 0.1, 0.1)
-    said = "Judging what is unjudged could turn which run is better by nDCG@10"
+    said = "Judging the unjudged hits could turn which run is better by nDCG@10"
     assert describe_bounds("nDCG@10", [none]) == describe_bounds("nDCG@10", []) == ""
     assert describe_bounds("nDCG@10", [open_]) == (
-        f"{said}: c less a is +0.100, and from −0.050 to +0.200 whatever is relevant"
+        f"{said}: c less a is +0.100, and from −0.050 to +0.200 whatever of them is relevant"
     )
     sentence = describe_bounds("nDCG@10", [sure])
     assert "cannot turn which run is better by nDCG@10: b less a is +0.100" in sentence

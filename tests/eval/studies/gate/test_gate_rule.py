@@ -15,6 +15,7 @@ from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate import sentences
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import make
+from assay.eval.studies.gate.measure_verdicts import find_unnoticed
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
 from assay.eval.studies.gate.report import report as show
 from assay.eval.studies.gate.rule import judge, judge_latency
@@ -64,7 +65,9 @@ def test_a_weak_pass_says_first_what_it_would_not_notice(folder):
     head = make_run(folder, "few", ranks)
     report = judge(before, head, SETTINGS_OF_20)
     (item,) = report.measures
-    assert 1 / 4 < item.margin / item.base <= 1 / 3
+    assert 1 / 4 < find_unnoticed([item]) == item.margin / item.base <= 1 / 3
+    wanted = replace(item, minimum_effect=item.margin)  # a loss that the settings let pass
+    assert find_unnoticed([wanted]) == 0
     told = "Pass, but weak: with 25 questions a loss of up to a third would go unnoticed."
     assert sentences.announce(report).startswith(told)
     shown = to_json(gate_output.GateFinding(report))

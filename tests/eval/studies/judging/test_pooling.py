@@ -117,7 +117,7 @@ def test_a_pool_says_what_judging_it_could_make_of_the_difference(tmp_path, monk
     assert bounds["low"] < bounds["difference"] < bounds["high"]
     assert bounds["difference"] == pytest.approx(0)
     assert bounds["could_turn"] is True
-    said = "Judging what is unjudged could turn which run is better by nDCG@3: poor less good is "
+    said = "Judging the unjudged hits could turn which run is better by nDCG@3: poor less good is "
     assert said in call("--output", "more.csv")
     runs[:] = [str(make_run(tmp_path / "reports", "right", [1] * 16).folder)]
     assert "Nothing to judge" in call("--depth", "1", "--output", "none.csv")
