@@ -255,9 +255,11 @@ def _tell(error: BaseException) -> tuple[str, int]:
 
     if isinstance(error, AssayError):
         return str(error), error.status
-    if isinstance(error, FileNotFoundError) and error.filename is None:
-        return "the current folder is gone; change to one that is there", 2
     if isinstance(error, OSError):
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            return "the current folder is gone; change to one that is there", 2
         return explain_os_error(error), 2
     reason = " ".join(str(error).split())
     return f"a defect: {type(error).__name__}: {reason}; {DEBUG} shows where", 1

@@ -2,10 +2,11 @@
 
 import shlex
 import shutil
+import subprocess
 
 import pytest
 from tools.own_cache import make_cache
-from tools.processes import ROOT, finish, start
+from tools.processes import ASSAY, ROOT, finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
 BM25 = "run configs/bm25.yaml latency.queries=0"
@@ -226,6 +227,16 @@ def test_places_that_cannot_be_written(assay, tmp_path):
     assert "Traceback" in done.stderr
     # Not even root makes folders there.
     check(assay(*RUN, ASSAY_REPORTS="/proc/reports"), "/proc/reports", "No such file")
+
+
+def test_a_folder_that_is_gone(tmp_path):
+    (tmp_path / "gone").mkdir()
+    called = subprocess.run(
+        ["bash", "-c", f"rmdir ../gone && {shlex.quote(str(ASSAY))} run bm25"],
+        cwd=tmp_path / "gone", capture_output=True, text=True,
+    )  # fmt: skip
+    told = "assay: the current folder is gone; change to one that is there\n"
+    assert (called.returncode, called.stderr) == (2, told)
 
 
 def test_a_collection_without_queries(assay, tmp_path):
