@@ -1,13 +1,16 @@
 """JSON texts from elsewhere: one parser, with one bound for depth. No key stands twice."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json
 
 from assay.retrievers.base import cut
 from assay.retrievers.base.bounds import JSON_DEPTH
+
+AFTER_KEY = re.compile(r'"\s*:')
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -21,7 +24,7 @@ def parse_json(text: str | bytes) -> Any:
         value = _parse_slowly(text)
         check_depth(value)
         return value
-    if isinstance(value, dict) and _may_repeat(text, value):
+    if _may_repeat(text, value):
         _parse_slowly(text)
     return value
 
@@ -43,11 +46,21 @@ def _parse_slowly(text: str | bytes) -> Any:
         raise ValueError(f"nested more than {JSON_DEPTH} deep") from None
 
 
-def _may_repeat(text: str | bytes, value: Mapping[str, Any]) -> bool:
-    """Return True if a key of an object stands in its text twice, be it as a value."""
-    if isinstance(text, bytes):
-        return any(text.count(f'"{key}"'.encode()) > 1 for key in value)
-    return any(text.count(f'"{key}"') > 1 for key in value)
+def _may_repeat(text: str | bytes, value: Any) -> bool:
+    """Return True if `text` may have more keys than all objects of its `value` together.
+
+    A colon behind a quotation mark within a string counts as that of a key.
+    """
+    keys, left = 0, [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            keys += len(item)
+            left += item.values()
+        elif isinstance(item, list):
+            left += item
+    written = text if isinstance(text, str) else text.decode(errors="replace")
+    return len(AFTER_KEY.findall(written)) > keys
 
 
 def check_depth(value: Any) -> None:

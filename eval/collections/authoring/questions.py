@@ -143,7 +143,8 @@ def _describe_unread(path: Path, rows: Sequence[Mapping[str, str]]) -> Iterator[
         return
     if unread := [name for name in filled if name not in KNOWN]:
         told = ", ".join(f'"{name}"' for name in unread)
-        yield f"{path}: not read: {cut(told, SHOWN)}; read are {', '.join(COLUMNS)}, {REFERENCES}"
+        known = ", ".join((*COLUMNS, REFERENCES))
+        yield f"{path}: columns that are not read: {cut(told, SHOWN)}; those that are: {known}"
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

@@ -191,7 +191,7 @@ def pair_cells(place: str, names: Sequence[str], cells: Sequence[str]) -> dict[s
     if any(cell.strip() for cell in cells[len(names) :]):
         raise AssayError(
             f"{place}: {len(cells)} cells, where the header has {len(names)}; a cell that holds "
-            "the character between cells must stand in quotation marks"
+            "the delimiter must stand in quotation marks"
         )
     return dict(zip(names, cells, strict=False))
 

@@ -149,7 +149,7 @@ def test_rows_become_passages_of_whole_documents_where_they_overlap_too(parted):
         "1E400",
         "[0.30000000000000004441, 9007199254740993, 5e-324, 123456789012345678901234567890]",
         "[NaN, -Infinity]",
-        '{"b": 1, "a": 2, "b": 3}',
+        '{"b": 1, "a": {"b": "\\":"}, "c": "\\"b\\":"}',
         "[" * 190 + "]" * 190,
     ],
 )
@@ -159,7 +159,8 @@ def test_a_row_holds_what_json_reads(value):
 
 
 @pytest.mark.parametrize(
-    "value", ["01", "1.", ".5", "+1", '"\t"', r'"\x"', "[1,]", "nan", "1" * 5000]
+    "value",
+    ["01", "1.", ".5", "+1", '"\t"', r'"\x"', "[1,]", "nan", "1" * 5000, '{"b": 1, "b": 3}'],
 )
 def test_a_row_that_json_does_not_read_is_none(value):
     with pytest.raises(RowError, match=r"^not JSON"):
@@ -171,6 +172,11 @@ BROKEN = {
         "corpus.jsonl",
         '{"_id": "c", "text": "\\"text\\":", "text": "y"}',
         'corpus.jsonl:3: not JSON that can be read: the key "text" stands twice',
+    ),
+    "key twice within": (
+        "queries.jsonl",
+        '{"_id": "q", "text": "x", "metadata": {"a": 1, "\\u0061": 2}}',
+        'queries.jsonl:4: not JSON that can be read: the key "a" stands twice',
     ),
     "not JSON": ("corpus.jsonl", '{"_id": "c", "text": "x"', "corpus.jsonl:3: not JSON: "),
     "half a character": (

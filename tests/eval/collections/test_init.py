@@ -450,5 +450,5 @@ def test_columns_without_a_meaning_are_named(here):
         "question,document,excerpt,by,blank\nPhone?,refunds.txt,Call us.,me,\n"
     )
     told = " ".join(make("my-docs", "--questions", "a.csv").split())
-    assert 'a.csv: not read: "excerpt", "by"; read are question, quote, start, document' in told
+    assert 'a.csv: columns that are not read: "excerpt", "by"; those that are: question, ' in told
     assert "not read" not in make("my-docs", "--force", *ask(PHONE))
